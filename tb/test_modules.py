@@ -63,7 +63,6 @@ LARGER = {
     "sw.compile.kernels.tiles.WarpTiles._leaders": "registers of one loop",
     "sw.compile.lower.emitter.Emitter": "a method for each kind of node",
     "sw.compile.lower.emitter.Emitter.__init__": "what an operator's functions are emitted into",
-    "sw.compile.lower.loops.frontier_loop.FrontierLoop": "overrides the hooks of Operator",
     "sw.compile.lower.operator_choices.OperatorChoices": "overrides the hooks of Operator",
     "sw.compile.lower.operators.EdgeOperator": "overrides the hooks of Operator",
     "sw.golden.simulator.Simulator": "state of a core that the instructions' closures change",

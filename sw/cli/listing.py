@@ -19,7 +19,7 @@ _PARTS = {
     "algorithms": ("names", "find"),
     "schedules": ("names", "make"),
     "formats": ("image_names", "find_image"),
-    "frontiers": ("names", "find"),
+    "frontiers": ("names", "summary"),
 }
 
 _COMBINATIONS = "combinations"
@@ -127,12 +127,16 @@ def _described(part):
     package, (names, find) = module.__name__, _PARTS[part]
     found = {}
     for name in getattr(module, names)():
-        kind = getattr(module, find)(name)
-        # A module of the frontiers has several classes, and a program's class is in none. In the
-        # other packages each entry is one module, or one package whose modules share the class.
-        home = kind.__module__.removeprefix(f"{package}.").partition(".")[0]
-        alone = part == "frontiers" or hasattr(kind, "program")
-        text = (kind if alone else sys.modules[f"{package}.{home}"]).__doc__ or ""
+        kind: Any = getattr(module, find)(name)
+        # A frontier is a sentence, and a program's class is in no module. In the other packages
+        # each entry is one module, or one package whose modules share the class.
+        if isinstance(kind, str):
+            text = kind
+        elif hasattr(kind, "program"):
+            text = kind.__doc__ or ""
+        else:
+            home = kind.__module__.removeprefix(f"{package}.").partition(".")[0]
+            text = sys.modules[f"{package}.{home}"].__doc__ or ""
         entry: dict[str, Any] = {"summary": " ".join(text.split("\n\n")[0].split())}
         if part == "algorithms":
             entry |= {"directions": list(kind.directions), "options": list(kind.options)}

@@ -4,7 +4,6 @@ import dataclasses
 from typing import Any
 
 from base.errors import UserError
-from sw.compile.kernels.fusion import Loop
 from sw.compile.lowered import LoweredKernel, LoweringDecision
 
 
@@ -65,6 +64,8 @@ class Operator:
         Whether it uses the weights of the edges.
     has_sets : bool
         Whether its operators of edges have sets of their own (:mod:`sw.compile.frontiers.sets`).
+    no_frontier : str
+        Why there is no choice of a frontier, where there is none.
     sent : SentWord
         What comes from an edge's source, for schedules that make lists of edges.
     sends_early : bool
@@ -88,6 +89,7 @@ class Operator:
     weighted = False
     void_edge = "self"
     has_sets = False
+    no_frontier = "every vertex takes part"
     sent: Any = SentWord()
     sends_early = False
     identity: int | None = None
@@ -112,15 +114,6 @@ class Operator:
     # The frontier. If it is a list, kernels work on its vertices. Otherwise `filter` gets every
     # vertex, or with schedules that need "edges" the base vertex of every edge.
 
-    def frontiers(self, task) -> tuple:
-        """Kinds of frontier to which a superstep may add (:mod:`sw.compile.frontiers`), its own
-        choice first; empty if it has no frontier."""
-        return ()
-
-    def frontier_reason(self, task) -> str:
-        """The reason for which it supports no other frontier."""
-        raise NotImplementedError
-
     def reverses(self, task) -> bool:
         """Whether a superstep may go through a list of the vertices that are :meth:`pending`."""
         return False
@@ -135,24 +128,6 @@ class Operator:
     def pending(self, k, base, data, into):
         """``into`` = 1 if a pull still has to visit the vertex, else 0; ``data`` may be ``into``. A
         padding vertex, which may come up, is never pending."""
-        raise NotImplementedError
-
-    def tested(self, task) -> bool:
-        """Whether the values of a vertex do not tell if the vertex is in the frontier."""
-        return False
-
-    def adds_once(self, task, asked) -> bool:
-        """Whether it adds no vertex twice in a superstep. ``asked`` is whether it should avoid
-        that if it can."""
-        return False
-
-    def first_threshold(self, task) -> int | None:
-        """The threshold of the first supersteps, if vertices whose word in the base array is below
-        a threshold go first; else None."""
-        return None
-
-    def new_threshold(self, k, old, into):
-        """``into`` = the threshold that follows ``old`` (getNewGlobalThreshold)."""
         raise NotImplementedError
 
     def first_only(self, k) -> bool:
@@ -268,8 +243,6 @@ class Algorithm(Operator):
         The name of an entry of its results, and the plural.
     MODEL : str
         The name of the model by which :meth:`golden` has its outputs.
-    way : str
-        How its kernels came about, in a few words, behind the word "lowered".
     directions : tuple of str
         Directions that it supports, its own choice first. In ``"pull"`` a vertex collects over the
         edges that enter it; in ``"push"`` a vertex sends over the edges that leave it.
@@ -296,7 +269,6 @@ class Algorithm(Operator):
     ARRAYS: tuple[str, ...] = ()
     ITEM = "vertex", "vertices"
     MODEL = "the golden model"
-    way = "by hand"
     directions = ("pull", "push")
     options: dict[str, tuple] = {}
     TRIES: dict[str, tuple] = {}
@@ -340,11 +312,9 @@ class Algorithm(Operator):
     # Memory
 
     def reserve(self, task):
-        """Reserve the vertex arrays, of ``task.vertex_words`` words each, and the frontier."""
+        """Reserve the vertex arrays, of ``task.vertex_words`` words each."""
         for name in self.ARRAYS:
             task.buffers.reserve(name, task.vertex_words)
-        if task.frontier is not None:
-            task.frontier.reserve(task)
 
     def init_vertex_value(self, task):
         """Fill the reserved buffers."""
@@ -372,15 +342,16 @@ class Algorithm(Operator):
 
     # Work of the host
 
-    def loop(self, task) -> Loop:
-        """The supersteps as a loop without work of the host. Raises UserError, with the reason, if
+    def loop(self, task) -> Any:
+        """The supersteps as one kernel (:mod:`sw.compile.kernels.fusion`), a
+        :class:`~sw.compile.lower.host_kernel.DeviceProgram`. Raises UserError, with the reason, if
         the host has work between supersteps."""
         raise UserError(f"{self.name}: fusion=yes needs an algorithm whose supersteps are a loop "
                         "of the same kernels, without work of the host")
 
     def drive(self, session) -> int:
         """Run the supersteps. Returns their number."""
-        return session.task.loop.drive(session)
+        raise NotImplementedError
 
     def outputs(self, session) -> dict:
         """The result arrays, by name."""

@@ -19,8 +19,7 @@ class LocalAllocator:
 
     def __init__(self, config, warps):
         self._config, self._warps = config, warps
-        self._next = 0                      # bytes that are taken
-        self._places = {}                   # by name: address, bytes of a warp's words
+        self._places = {}                   # by name, in order: bytes, and those of the alignment
 
     def reserve(self, name, words, per="core", align=1):
         """Make room for words that all warps of a core share, or that each warp has for itself.
@@ -49,26 +48,40 @@ class LocalAllocator:
         """
         if name in self._places:
             raise ValueError(f"two places of local memory are named {name!r}")
+        self.share(name, words, per, align)
+        return self.address(name)
+
+    def share(self, name, words, per="core", align=1):
+        """As :meth:`reserve`, for kernels that do not run at the same time: each may ask for the
+        place, which then has room for the most words. So its address, and those of places behind
+        it, are known when all have asked."""
         size = 4 * words * {"core": 1, "warp": self._warps}[per]
-        self._next += -self._next % (4 * align)
-        self._places[name] = MemoryMap.LOCAL + self._next, size
-        self._next += size
-        if self._next > self._config.local_bytes:
-            taken = ", ".join(f"{place} {size}" for place, (_, size) in self._places.items())
-            raise UserError(f"local memory is full: {self._next} bytes needed ({taken}), "
+        before, aligned = self._places.get(name, (0, 4 * align))
+        self._places[name] = max(size, before), max(4 * align, aligned)
+        *_, (start, size) = self._layout().values()
+        if start + size > self._config.local_bytes:
+            taken = ", ".join(f"{place} {size}" for place, (size, _) in self._places.items())
+            raise UserError(f"local memory is full: {start + size} bytes needed ({taken}), "
                             f"local_bytes is {self._config.local_bytes} in configuration "
                             f"{self._config.name!r}")
-        return self._places[name][0]
+
+    def _layout(self):
+        """The offset and the bytes of each place."""
+        found, end = {}, 0
+        for name, (size, aligned) in self._places.items():
+            start = end + -end % aligned
+            found[name] = start, size
+            end = start + size
+        return found
 
     def __contains__(self, name):
         return name in self._places
 
     def address(self, name) -> int:
         """The address of a place's first word."""
-        return self._places[name][0]
+        return MemoryMap.LOCAL + self._layout()[name][0]
 
     def release(self, name):
         """Give the place that was reserved last back."""
-        address, size = self._places.pop(name)
-        self._next -= size
-        assert address == MemoryMap.LOCAL + self._next, f"{name!r} was not reserved last"
+        assert name == [*self._places][-1], f"{name!r} was not reserved last"
+        del self._places[name]

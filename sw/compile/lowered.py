@@ -54,10 +54,14 @@ class LoweredKernel:
 @dataclasses.dataclass(frozen=True)
 class Lowered:
     """What became of an algorithm under a plan."""
-    way: str  #: In a few words.
     fused: bool  #: Whether one launch runs all supersteps.
     kernels: tuple[LoweredKernel, ...]
     decisions: tuple[LoweringDecision, ...]
+
+    @property
+    def how(self) -> str:
+        """How its kernels are launched, in words."""
+        return "in one launch" if self.fused else "not fused"
 
     @property
     def refused(self) -> tuple[LoweringDecision, ...]:
@@ -66,7 +70,7 @@ class Lowered:
 
     def text(self) -> str:
         """All of it, as lines."""
-        lines = [f"lowered {self.way}{', in one launch' if self.fused else ''}"]
+        lines = [f"lowered, {self.how}"]
         for kernel in self.kernels:
             ways = [f"{what} {name}" for what, name in (("from", kernel.input),
                                                         ("to", kernel.output)) if name]
@@ -95,8 +99,7 @@ def summary(found: Lowered, sets: int, launches: int, supersteps: int) -> str:
     if not found.fused:
         each = f"{_many(sets / supersteps, 'kernel')} a superstep, " if supersteps else ""
         counts = f"{each}{_many(launches, 'launch', 'launches')} for {counts}"
-    how = "in one launch" if found.fused else "not fused"
-    return f"lowered {found.way}, {how}: {counts}{_refusals(found.refused)}"
+    return f"lowered, {found.how}: {counts}{_refusals(found.refused)}"
 
 
 def _refusals(refused: Iterable[LoweringDecision]) -> str:

@@ -3,7 +3,7 @@
 import dataclasses
 
 from base.errors import UserError
-from sw.compile import frontiers
+from sw.compile.frontiers.superstep import passed_over
 from sw.compile.lowered import Lowered, LoweringDecision
 from sw.compile.task import Task
 
@@ -23,13 +23,13 @@ def lowered(task: Task) -> Lowered:
     for name, side in task.sides.items() or [("", task)]:
         where = name if len(sides) > 1 else ""
         decisions += [dataclasses.replace(each, where=where) for each in _of_side(side)]
-    return Lowered(algorithm.way, task.fused, tuple(kernels),
+    return Lowered(task.fused, tuple(kernels),
                    (*dict.fromkeys(decisions), *_one_launch(task)))
 
 
 def _of_side(task):
     """The decisions that the plan and the hardware make, for each side of a task."""
-    for name, reason in frontiers.passed_over(task):
+    for name, reason in passed_over(task):
         yield LoweringDecision(f"frontier {name}", False, reason)
     if task.choices.divisor > 1 and task.schedule.shrinks(task):
         option = task.schedule.AT_ONCE

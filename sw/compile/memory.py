@@ -10,10 +10,10 @@ from sw.compile.kernels.split import reserve as reserve_splits
 __all__ = ["build", "reserve", "reserve_layouts"]
 
 
-def _made_inputs(task):
-    """A side for each input that is not the frontier itself; sides may share an input."""
-    return list({id(side.input): side for side in task.sides.values() or [task]
-                 if side.input not in (None, side.frontier)}.values())
+def _inputs(task):
+    """A side for each input; sides may share an input."""
+    return list({id(side.input): side for side in task.sides.values()
+                 if side.input is not None}.values())
 
 
 def reserve(task, sides):
@@ -22,7 +22,7 @@ def reserve(task, sides):
     task.algorithm.reserve(task)
     if task.new_ids is not None:
         buffers.reserve(OLD_IDS, task.vertex_words)
-    for side in _made_inputs(task):
+    for side in _inputs(task):
         side.input.reserve(side)
     for side in sides:
         side.format.reserve(side)
@@ -50,7 +50,7 @@ def build(task):
     if task.new_ids is not None:
         numbers = np.arange(len(task.new_ids), dtype=np.uint32)
         task.buffers.fill(OLD_IDS, task.vertices.to_device(numbers))
-    for side in _made_inputs(task):
+    for side in _inputs(task):
         side.input.fill(side)
     for side in task.sides.values() or [task]:
         side.format.build(side)

@@ -40,6 +40,7 @@ from sw.compile import frontiers
 from sw.compile.algorithm import VertexName
 from sw.compile.options import Choice, Integer, Switch, settle, word
 from sw.compile.kernels.reductions import ATOMICS
+from sw.compile.kernels.scope import Scope
 from sw.compile.kernels.split import SPLITS
 from sw.lang.choices import least_vertices
 from sw.lang.names import ProgramText
@@ -251,6 +252,7 @@ class Plan:
             if self.warps is not None and self.warps > config.warps:
                 raise UserError(f"warps is {self.warps}, must be from 1 to {config.warps}, the "
                                 f"warps of a core of configuration {config.name!r}")
+            Scope.of(strategy, config, self.warps or config.warps)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -6,10 +6,9 @@ import numpy as np
 
 from base.errors import UserError
 from sw.compile import schedules
-from sw.compile import frontiers
 from sw.compile import memory
 from sw.compile.frontiers import superstep
-from sw.compile.frontiers.made import VALUES
+from sw.compile.frontiers.frontier import VALUES
 from sw.compile.buffers import Buffers
 from sw.compile.plan import Hybrid
 from sw.compile.task import Task
@@ -39,9 +38,13 @@ def make(config, plan, graph, slow_edges=False) -> Task:
         config, operator, each.of_operator(name), buffers, hybrid)
         for name, operator in algorithm.operators().items()
         for way, each in zip(plan.ways, plans.values())} or \
-        {name: _side(config, algorithm, each, buffers, hybrid) for name, each in plans.items()}
-    choose = superstep.choose if algorithm.has_sets else frontiers.choose
-    sides = _with_frontiers(sides, choose(list(sides.values())))
+        {"": _side(config, algorithm, one, buffers)}
+    if algorithm.has_sets:
+        chosen = superstep.choose(list(sides.values()))
+    else:
+        superstep.check_none(next(iter(sides.values())))
+        chosen = [(None, None)] * len(sides)
+    sides = _with_frontiers(sides, chosen)
     task, *others = sides.values()
     settled = task.plan
     if hybrid:
@@ -53,8 +56,6 @@ def make(config, plan, graph, slow_edges=False) -> Task:
     if task.algorithm is not algorithm:
         task = dataclasses.replace(task, algorithm=algorithm, plan=settled, sides=sides)
         _check_operators(task)
-    elif hybrid:
-        task = dataclasses.replace(task, plan=settled, sides=sides)
     memory.reserve(task, list(sides.values()))
     return task
 

@@ -3,7 +3,6 @@
 import typing
 
 from base.errors import UserError
-from sw.compile.kernels import fusion
 from sw.compile.asm.assembler import OutOfReach, OutOfRegisters
 from sw.compile.kernels.gather_pass import gather
 from sw.compile.kernels.kernel import Kernel
@@ -79,7 +78,7 @@ def _assemble(task):
     assembler = VirtualAssembler(reserve, task.config.threads)
     steps = {step.name: step for steps in task.kernel_sets.values() for step in steps}
     if task.fused:
-        fusion.emit(task, assembler)
+        task.loop.emit(task, assembler)
         steps = {}
     for step in steps.values():
         if step.emit is not None:

@@ -17,8 +17,9 @@ from hw.config import HardwareConfig
 from sw.compile import schedules
 from sw.compile.formats.compressed import addresses
 from sw.compile.formats.storage_format import StorageFormat
-from sw.compile.kernels import fusion
-from sw.compile.frontiers.frontier import Frontier, Input
+from sw.compile.frontiers.frontier import Input
+from sw.compile.frontiers.superstep import Superstep
+from sw.compile.kernels.scope import Scope
 from sw.compile.asm.program import Program
 from sw.compile import memory, programs
 from sw.compile.buffers import Buffers
@@ -81,15 +82,14 @@ class Task:
     #: and deduplication. A hybrid's task has two sides.
     plan: typing.Any
     buffers: Buffers  #: All arrays in the device's memory; :meth:`build` fills them.
-    #: The frontier that a superstep leaves to the next, if the algorithm has one.
-    frontier: Frontier | None = None
-    #: dict of str to Task. The tasks of a hybrid's plans, by the names of their kernels. Sides
-    #: share the algorithm, the frontier and the buffers. Or the tasks of the algorithm's operators
-    #: (:meth:`~sw.compile.algorithm.Algorithm.operators`), likewise: they share the plan and the
-    #: buffers, and each has a graph of its own.
+    #: What a superstep leaves to later ones, if it has a set.
+    frontier: Superstep | None = None
+    #: dict of str to Task. The tasks of the algorithm's operators
+    #: (:meth:`~sw.compile.algorithm.Algorithm.operators`), one for each of a hybrid's plans. They
+    #: share the buffers, and each may have a graph of its own.
     sides: dict = dataclasses.field(default_factory=dict)
     switches: bool = False  #: Whether this task is a side of a hybrid.
-    #: The input that a superstep reads: the frontier itself, or what a pass makes.
+    #: What a superstep reads: a set, or what a pass makes of it.
     input: Input | None = None
     #: What the kernels take where the user leaves it open.
     choices: Choices = dataclasses.field(default_factory=Choices)
@@ -130,24 +130,24 @@ class Task:
         return self.plan.split
 
     @property
-    def phases(self) -> bool:
-        """Whether the kernels mark all phases."""
-        return self.plan.phases
-
-    @property
     def fused(self) -> bool:
         """Whether one kernel runs all supersteps."""
         return self.plan.fusion
 
     @functools.cached_property
-    def loop(self) -> fusion.Loop:
-        """The algorithm's loop of supersteps (:meth:`~sw.compile.algorithm.Algorithm.loop`)."""
+    def loop(self) -> typing.Any:
+        """The supersteps as one kernel (:meth:`~sw.compile.algorithm.Algorithm.loop`)."""
         return self.algorithm.loop(self)
 
     @property
     def warps(self) -> int:
         """Warps of each core that take part, from warp 0 on."""
         return self.plan.warps or self.config.warps
+
+    @functools.cached_property
+    def scope(self) -> Scope:
+        """The warps of a core that share work."""
+        return Scope.of(self.schedule, self.config, self.warps)
 
     @property
     def lanes(self) -> int:
@@ -184,11 +184,6 @@ class Task:
     def alone(self) -> bool:
         """Whether a single lane works on all edges of a base vertex."""
         return self.owns_vertex and self.schedule.owns_base and not self.schedule.shares_base
-
-    @property
-    def gathers(self) -> bool:
-        """Whether the words of the edges' sources are gathered before each superstep."""
-        return any(layout.gathers for layout in self.layouts)
 
     def beside(self, algorithm, make_layouts):
         """A task for a kernel beside the task's own kernels, with layouts of its own. It goes

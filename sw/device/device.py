@@ -405,7 +405,7 @@ class Device:
             launch_cycles=self.launch_cycles * session.orders, steps=session.steps,
             set_cycles=session.set_cycles, set_counters=session.set_counters,
             counters=counters, core_counters=machine.core_counters(), phases=machine.phase_cycles(),
-            frontier=task.frontier and (task.frontier.name if task.sides else task.plan.frontier),
+            frontier=_frontier_of(task),
             deduplicated=task.frontier and task.frontier.deduplicate, outputs=outputs,
             derived=task.algorithm.derived(outputs), verified=bool(verify),
             model=task.algorithm.MODEL,
@@ -464,6 +464,15 @@ class Device:
         for side in plan.sides.values():
             config = schedules.with_unit(config, schedules.make(side.schedule))
         return self if config == self.config or self._again is None else self._again(config)
+
+
+def _frontier_of(task):
+    """The frontier of a run, as a text: that of its operators of edges if they have the same, else
+    what they add to. None if there is none."""
+    if task.frontier is None:
+        return None
+    found = {side.plan.frontier for side in task.sides.values() if side.frontier is not None}
+    return found.pop() if len(found) == 1 else task.frontier.name
 
 
 def _graph(thing, plan):

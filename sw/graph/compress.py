@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     Words = NDArray[np.uint32]
 
 
-__all__ = ["compress", "expand", "gather_runs", "group", "in_blocks"]
+__all__ = ["compress", "expand", "gather_runs", "group", "in_blocks", "rows_in_blocks"]
 
 
 _INT32_MAX = (1 << 31) - 1
@@ -100,6 +100,20 @@ def in_blocks(bases: Words, neighbors: Words, weights: Words | None, num_vertice
     first = np.flatnonzero(begins)
     return (bases[first], np.append(first, len(order)).astype(np.uint32), neighbors,
             None if weights is None else weights[order])
+
+
+def rows_in_blocks(graph_rows: tuple[Words, Words, Words | None], size: int
+                   ) -> tuple[Words, Words, Words, Words | None, Words]:
+    """Compressed rows (offsets, neighbours, weights) in blocks of ``size`` vertices: what
+    :func:`in_blocks` gives, then the first row of each block, and the number of rows:
+    uint32[blocks + 1]."""
+    offsets, neighbors, weights = graph_rows
+    num_vertices = len(offsets) - 1
+    owners, offsets, neighbors, weights = in_blocks(expand(offsets), neighbors, weights,
+                                                    num_vertices, size)
+    rows = np.searchsorted(neighbors[offsets[:-1]] // np.uint32(size),
+                           np.arange(-(-num_vertices // size) + 1)).astype(np.uint32)
+    return owners, offsets, neighbors, weights, rows
 
 
 def group(rows: Words, values: NDArray[Any], num_rows: int) -> tuple[Words, NDArray[Any]]:

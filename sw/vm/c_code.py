@@ -9,57 +9,64 @@ them, and a detail. The least report of all calls is the error that the referenc
 reductions come last, because they are known when all calls are over.
 """
 
-import abc
 import re
 
 from sw.lang import graph_ir as ir
-from sw.lang.facts import suffices
-from sw.lang.faults import ProgramFault, can_fail, candidates, kinds_of, may_lose
+from sw.lang.faults import ProgramFault, candidates, kinds_of, may_lose
 from sw.lang.types import INFINITY, WORD, Type
 from sw.vm.evaluate import fixed_word
 
 
-__all__ = ["HELPERS", "Faults", "FunctionCode", "leaves_early", "literal_words", "most"]
+__all__ = ["HELPERS", "Faults", "FunctionCode", "literal_words"]
 
 
-#: Functions that the text calls. Before them stand the types ``word`` and ``wide`` (of 32 and 64
-#: unsigned bits), the macros ``INLINE`` (``static inline`` or ``__device__``) and ``ERRORS`` (the
-#: type of where errors go), and ``report(errors, fault, detail)``.
+#: Functions that the text calls. Before them stands what a machine has of its own (``kernels.h`` of
+#: the cpu, ``runtime.cuh`` of cuda): the types ``word``, ``wide`` (of 32 and 64 unsigned bits) and
+#: ``Call``, with the words of vectors and what an operator is given; the macro ``INLINE``;
+#: ``report(call, fault, detail)``, ``degree(rows, vertex)``, ``lose(call, vector, fault, vertex)``;
+#: ``fresh`` and ``put``, of a word that others change or read at this moment; and the reductions,
+#: ``reduce_min<tracked>(call, words, vertex, value)`` and its kind, of which ``same_…`` are for
+#: elements that all calls reduce by one word.
 HELPERS = """\
 #define INFINITE 0xffffffffu
+// Values for one element are gathered, and then reduced at once.
+INLINE void gather_min(word &all, word value) { all = value < all ? value : all; }
+INLINE void gather_max(word &all, word value) { all = value > all ? value : all; }
+INLINE void gather_or(word &all, word value) { all |= value; }
+INLINE void gather_add(wide &all, wide value) { all += value; }
 INLINE word least(word a, word b) { return a < b ? a : b; }
 INLINE word greatest(word a, word b) { return a > b ? a : b; }
 INLINE word scaled(word a, word fraction) { return (word)((wide)a * fraction >> 32); }
 INLINE word reciprocal(word a) {
     return a > 1 ? (word)(((wide)1 << 32) / a) : a ? INFINITE : 0;
 }
-INLINE word fits(ERRORS errors, word fault, wide a) {
-    if (a >> 32) report(errors, fault, 0);
+INLINE word fits(const Call &call, word fault, wide a) {
+    if (a >> 32) report(call, fault, 0);
     return (word)a;
 }
 // The operations of uint that may fail: `fault` is the number of the first of the kinds of faults
 // that sw/lang/faults.py names for them, `at` the vertex to report.
-INLINE word not_infinite(ERRORS errors, word fault, word at, word a) {
-    if (a == INFINITE) report(errors, fault, at);
+INLINE word not_infinite(const Call &call, word fault, word at, word a) {
+    if (a == INFINITE) report(call, fault, at);
     return a;
 }
-INLINE word limited(ERRORS errors, word fault, word at, wide exact, word a, word b) {
+INLINE word limited(const Call &call, word fault, word at, wide exact, word a, word b) {
     if (exact < INFINITE) return (word)exact;
-    if (a != INFINITE && b != INFINITE) report(errors, fault, at);
+    if (a != INFINITE && b != INFINITE) report(call, fault, at);
     return INFINITE;
 }
-INLINE word uint_sum(ERRORS errors, word fault, word at, word a, word b) {
-    return limited(errors, fault, at, (wide)a + b, a, b);
+INLINE word uint_sum(const Call &call, word fault, word at, word a, word b) {
+    return limited(call, fault, at, (wide)a + b, a, b);
 }
-INLINE void no_zero(ERRORS errors, word fault, word at, word a, word b) {
-    if ((a == INFINITE && !b) || (b == INFINITE && !a)) report(errors, fault, at);
+INLINE void no_zero(const Call &call, word fault, word at, word a, word b) {
+    if ((a == INFINITE && !b) || (b == INFINITE && !a)) report(call, fault, at);
 }
-INLINE word uint_multiple(ERRORS errors, word fault, word at, word a, word b) {
-    return limited(errors, fault, at, (wide)a * b, a, b);
+INLINE word uint_multiple(const Call &call, word fault, word at, word a, word b) {
+    return limited(call, fault, at, (wide)a * b, a, b);
 }
-INLINE word uint_product(ERRORS errors, word fault, word at, word a, word b) {
-    no_zero(errors, fault, at, a, b);
-    return limited(errors, fault + 1, at, (wide)a * b, a, b);
+INLINE word uint_product(const Call &call, word fault, word at, word a, word b) {
+    no_zero(call, fault, at, a, b);
+    return limited(call, fault + 1, at, (wide)a * b, a, b);
 }
 INLINE word candidate(bool &lost, wide exact, word a, word b) {
     if (exact < INFINITE) return (word)exact;
@@ -72,53 +79,58 @@ INLINE word candidate_sum(bool &lost, word a, word b) {
 INLINE word candidate_multiple(bool &lost, word a, word b) {
     return candidate(lost, (wide)a * b, a, b);
 }
-INLINE word candidate_product(ERRORS errors, word fault, word at, bool &lost, word a, word b) {
-    no_zero(errors, fault, at, a, b);
+INLINE word candidate_product(const Call &call, word fault, word at, bool &lost, word a, word b) {
+    no_zero(call, fault, at, a, b);
     return candidate(lost, (wide)a * b, a, b);
 }
-INLINE word below(ERRORS errors, word fault, word at, word a, word b) {
-    if (a < b) report(errors, fault, at);
+INLINE word below(const Call &call, word fault, word at, word a, word b) {
+    if (a < b) report(call, fault, at);
     return a - b;
 }
-INLINE word difference(ERRORS errors, word fault, word at, word a, word b) {
-    if (a == INFINITE || b == INFINITE) report(errors, fault, at);
-    return below(errors, fault + 1, at, a, b);
+INLINE word difference(const Call &call, word fault, word at, word a, word b) {
+    if (a == INFINITE || b == INFINITE) report(call, fault, at);
+    return below(call, fault + 1, at, a, b);
 }
-INLINE word divisor(ERRORS errors, word fault, word at, word a) {
+INLINE word divisor(const Call &call, word fault, word at, word a) {
     if (a) return a;
-    report(errors, fault, at);
+    report(call, fault, at);
     return 1;
 }
-INLINE word divided(ERRORS errors, word fault, word at, word a, word b) {
-    if (a == INFINITE || b == INFINITE) report(errors, fault, at);
-    return a / divisor(errors, fault + 1, at, b);
+INLINE word divided(const Call &call, word fault, word at, word a, word b) {
+    if (a == INFINITE || b == INFINITE) report(call, fault, at);
+    return a / divisor(call, fault + 1, at, b);
 }
-INLINE word modulo(ERRORS errors, word fault, word at, word a, word b) {
-    if (a == INFINITE || b == INFINITE) report(errors, fault, at);
-    return a % divisor(errors, fault + 1, at, b);
+INLINE word modulo(const Call &call, word fault, word at, word a, word b) {
+    if (a == INFINITE || b == INFINITE) report(call, fault, at);
+    return a % divisor(call, fault + 1, at, b);
 }
-INLINE word fixed_quotient(ERRORS errors, word fault, word at, word a, word b) {
-    return a / divisor(errors, fault + 1, at, not_infinite(errors, fault, at, b));
+INLINE word fixed_quotient(const Call &call, word fault, word at, word a, word b) {
+    return a / divisor(call, fault + 1, at, not_infinite(call, fault, at, b));
 }
-INLINE word share(ERRORS errors, word fault, word at, word a, word b) {
-    if (a == INFINITE || b == INFINITE) report(errors, fault, at);
-    if (a > b && b) report(errors, fault + 1, at);
+INLINE word share(const Call &call, word fault, word at, word a, word b) {
+    if (a == INFINITE || b == INFINITE) report(call, fault, at);
+    if (a > b && b) report(call, fault + 1, at);
     const wide exact = (wide)a * reciprocal(b);
     return exact >> 32 ? INFINITE : (word)exact;
 }
-INLINE word shift(ERRORS errors, word fault, word at, word bits) {
+INLINE word shift(const Call &call, word fault, word at, word bits) {
     if (bits < 32) return bits;
-    report(errors, fault, at);
+    report(call, fault, at);
     return 0;
 }
 // The word of a stamped vector at the start of the round (sw/lang/facts.py).
 INLINE word at_start(word now, word stamp) { return now < stamp ? now : INFINITE; }
-INLINE word checked(ERRORS errors, word fault, word index, word num_vertices) {
+INLINE word checked(const Call &call, word fault, word index, word num_vertices) {
     if (index < num_vertices) return index;
-    report(errors, fault, ~index);
+    report(call, fault, ~index);
     return 0;
 }
 """
+
+#: Operations by their names in C, and the words with which gathered reductions begin.
+_REDUCTIONS = {"min": "min", "max": "max", "+": "add", "or": "or"}
+_NEUTRAL = {"min": "word {} = INFINITE", "max": "word {} = 0", "+": "wide {} = 0",
+            "or": "word {} = 0"}
 
 _SIMPLE = {"&": "({} & {})", "|": "({} | {})", "^": "({} ^ {})", "min": "least({}, {})",
            "max": "greatest({}, {})", "and": "(word)({} && {})", "or": "(word)({} || {})",
@@ -130,18 +142,9 @@ def literal_words(literals, bits) -> list[int]:
     return [min(fixed_word(node.value, bits), WORD * WORD - 1) for node in literals]
 
 
-def most(kind) -> int:
+def _most(kind) -> int:
     """The largest word that a sum by ``+=`` may reach in a vector of this type."""
     return WORD - 1 if kind is Type.FIXED else INFINITY - 1
-
-
-def leaves_early(program, node) -> bool:
-    """Whether a worker that has all edges of a destination, in the order of their sources, may
-    leave them behind the first that is accepted: it decides the words, and the others have no
-    faults of their own."""
-    function = program.function(node.apply_f)
-    return suffices(node, "any", "first") and (not can_fail(function) or all(
-        isinstance(part, ir.Reduce) for part in function.body))
 
 
 class Faults:
@@ -164,88 +167,95 @@ class Faults:
         return first + len(faults) - 1
 
 
-class FunctionCode(abc.ABC):
-    """Writes the body of a function. A GraphVM says how memory is reached.
+class FunctionCode:
+    """Writes the body of a function.
 
     Parameters
     ----------
+    writer : ProgramCode
+        Has the numbers of vectors and values. The function's faults, literals of fixed point and
+        uniforms are added to those of the program.
     function : Function
-    faults : Faults
-        Possible faults of the program; those of the function are added.
-    literals : list of Literal
-        Literals of fixed point of the program; those of the function are appended. Their words
-        depend on the number of fraction bits (:func:`literal_words`).
-    stamped : dict of str to Uniform, optional
-        Vectors whose words of now tell those of the start, and the stamp of the round.
-    leave : str
-        A statement behind the last reduction.
+    facts : OperatorFacts
 
     Attributes
     ----------
     parameters : list of str
         The parameters' names in C, which the code around the body defines.
-    uniforms : list of Uniform
-        The function's values that are the same for all calls, by number.
     result : str or None
         The expression of C that the function gives, once the body is written. If the function has
         no result, None.
     can_fail : bool
         Whether the function has possible faults, once the body is written.
+    sums, losing : dict of str to int
+        The faults of gathered sums, and of the reductions that may lose candidates, by vector.
     """
 
-    #: The expression of C for where errors go.
-    errors = "errors"
-
-    #: The expression of C for the number of vertices.
-    num_vertices = "num_vertices"
-
-    def __init__(self, function, faults, literals, stamped=None, leave=""):
-        self.function, self._faults, self._literals = function, faults, literals
-        self._stamped, self._leave = stamped or {}, leave
+    def __init__(self, writer, function, facts):
+        self.function, self._writer, self._facts = function, writer, facts
         self._last = next((node for node in reversed([*ir.walk(*function.body)])
                            if isinstance(node, ir.Reduce)), None)
         self._names: dict[str, str] = {}
         # {vector: the number of the fault of its reductions}.
         self._ends: dict[str, int] = {}
         self.parameters = [self._local(name) for name in function.parameters]
-        self.uniforms: list[ir.Uniform] = []
         self.result: str | None = None
         self.can_fail = False
+        self.sums: dict[str, int | None] = {}
+        self.losing: dict[str, int] = {}
         self._stored = {node.vector for node in ir.walk(*function.body)
                         if isinstance(node, ir.VectorStore)}
 
-    # For GraphVMs
+    # Memory
 
-    @abc.abstractmethod
-    def load(self, vector, index, live) -> str:
+    def _word(self, kind, vector, index):
+        return f"call.{kind}[{self._writer.number(vector)}][{index}]"
+
+    def _load(self, vector, index, live):
         """The expression of an element; ``live`` is whether it is the word of now, which only this
         call changes, and not that of the operator's start."""
+        if vector in self._facts.copied and not live:
+            return self._word("start", vector, index)
+        word = self._word("now", vector, index)
+        return word if live or vector not in self._facts.racing else f"fresh(&{word})"
 
-    @abc.abstractmethod
-    def store(self, vector, index, value) -> str:
+    def _store(self, vector, index, value):
         """The statement that stores an element of the function's own vertex."""
+        word = self._word("now", vector, index)
+        return f"put(&{word}, {value});" if vector in self._facts.racing else f"{word} = {value};"
 
-    @abc.abstractmethod
-    def reduce(self, node, index, value, fault) -> str:
+    def _reduce(self, node, index, value, fault):
         """The statement of a Reduce. ``fault`` is the number to report, with the vertex as detail,
-        if a sum passes :func:`most`; None if the operation is no sum."""
+        if a sum is too large; None if the operation is no sum."""
+        name = _REDUCTIONS[node.operation]
+        if node.vector in self._facts.gathered:
+            self.sums[node.vector] = fault
+            return f"gather_{name}(local.v{self._writer.number(node.vector)}, {value});"
+        return self._in_memory(node.vector, node.operation, index, value, fault)
 
-    @abc.abstractmethod
-    def lose(self, node, fault) -> str:
-        """The statement that marks the vertex ``at`` as one that has lost a candidate of a Reduce.
-        ``fault`` is the number to report if the vertex is at infinity in the end."""
+    def _in_memory(self, vector, operation, index, value, fault, whole=""):
+        """The statement that reduces a word in memory. ``whole`` is the C expression of whether
+        nobody else reduces it."""
+        name = _REDUCTIONS[operation]
+        way = "same" if vector in self._facts.equal and name != "add" and not whole else "reduce"
+        tracked = ("true" if vector == self._facts.tracking else "false") + (whole and f", {whole}")
+        more = "" if fault is None else \
+            f", {_most(self._writer.program.vector(vector).type)}u, {fault}"
+        return (f"{way}_{name}<{tracked}>(call, call.now[{self._writer.number(vector)}], {index}, "
+                f"{value}{more});")
 
-    @abc.abstractmethod
-    def degree(self, vertex, leaving) -> str:
-        """The expression of a vertex's number of arcs."""
-
-    def uniform(self, number) -> str:
-        """The expression of a Uniform's word."""
-        return f"uniform{number}"
-
-    def literal(self, number) -> str:
-        """The expression of a word of :func:`literal_words`, of 64 bits."""
-        return f"literal{number}"
+    def gathered(self) -> tuple[str, str, str]:
+        """The declarations of what is gathered for a row, the statements that combine two threads'
+        of it by ``over``, and those that reduce it at the vertex ``row``. Known once the body is
+        written."""
+        found = [(f"v{self._writer.number(vector)}", vector, operation)
+                 for vector, operation in self._facts.gathered.items()]
+        return ("".join(f"{_NEUTRAL[operation].format(name)};\n" for name, _, operation in found),
+                "".join(f"over(local.{name}, gather_{_REDUCTIONS[operation]});\n"
+                        for name, _, operation in found),
+                "".join(self._in_memory(vector, operation, "row", f"local.{name}",
+                                       self.sums[vector], "whole") + "\n"
+                        for name, vector, operation in found))
 
     # Statements
 
@@ -265,9 +275,10 @@ class FunctionCode(abc.ABC):
                 return f"{indent}{self._local(node.name)} = {value};\n"
             case ir.VectorStore():
                 index = self.value(node.index)
-                return f"{indent}{self.store(node.vector, index, self.value(node.value))}\n"
+                return f"{indent}{self._store(node.vector, index, self.value(node.value))}\n"
             case ir.Reduce():
-                leave = f"{indent}{self._leave}\n" if self._leave and node is self._last else ""
+                leave = f"{indent}local.done = true;\n" \
+                    if self._facts.exits and node is self._last else ""
                 return self._reduction(node, indent) + leave
             case ir.Branch():
                 inner = indent + "    "
@@ -286,20 +297,23 @@ class FunctionCode(abc.ABC):
         index = self._checked(node, node.index)
         if may_lose(node):
             value, fault = self.value(node.value, True), self._end("lost", node)
-            return (f"{indent}{{\n{indent}    const word at = {index};\n"
-                    f"{indent}    bool lost = false;\n{indent}    const word value = {value};\n"
-                    f"{indent}    if (lost && value == INFINITE) {self.lose(node, fault)}\n"
-                    f"{indent}    {self.reduce(node, 'at', 'value', None)}\n{indent}}}\n")
+            self.losing[node.vector] = fault
+            lines = (f"const word at = {index};", "bool lost = false;",
+                     f"const word value = {value};", "if (lost && value == INFINITE) "
+                     f"lose(call, {self._writer.number(node.vector)}, {fault}, at);",
+                     self._reduce(node, "at", "value", None))
+            inner = "".join(f"{indent}    {line}\n" for line in lines)
+            return f"{indent}{{\n{inner}{indent}}}\n"
         value, fault = self.value(node.value), None
         if node.operation == "+":
             self.can_fail, fault = True, self._end("sum", node)
-        return f"{indent}{self.reduce(node, index, value, fault)}\n"
+        return f"{indent}{self._reduce(node, index, value, fault)}\n"
 
     def _end(self, kind, node):
         """The number of the fault of a vector's reductions: their order decides which of them does
         not fit."""
         if node.vector not in self._ends:
-            self._ends[node.vector] = self._faults.add(kind, node)
+            self._ends[node.vector] = self._writer.faults.add(kind, node)
         return self._ends[node.vector]
 
     def _local(self, name) -> str:
@@ -309,20 +323,18 @@ class FunctionCode(abc.ABC):
 
     def _fault(self, kind, node):
         self.can_fail = True
-        return self._faults.add(kind, node)
+        return self._writer.faults.add(kind, node)
 
     def _call(self, name, node, *operands, candidate=False):
         """The call of a function of :data:`HELPERS` for a node that may fail."""
         first, *_ = [self._fault(kind, node) for kind in kinds_of(node, candidate=candidate)]
         at = self.parameters[self.function.of_edge]
-        return f"{name}({', '.join([self.errors, str(first), at, *operands])})"
+        return f"{name}({', '.join(['call', str(first), at, *operands])})"
 
-    @staticmethod
-    def _number(nodes, node):
-        """The number of a node in a list, to which it is appended if it is new."""
-        if node not in nodes:
-            nodes.append(node)
-        return nodes.index(node)
+    def _uniform(self, node):
+        """The expression of a Uniform's word."""
+        places = self._writer.uniforms
+        return f"call.uniforms[{places.setdefault(node, len(places))}]"
 
     # Expressions
 
@@ -331,33 +343,35 @@ class FunctionCode(abc.ABC):
         index = self.value(vertex)
         if isinstance(vertex, ir.Local) and vertex.name in self.function.parameters[:2]:
             return index
-        return f"checked({self.errors}, {self._fault('index', node)}, {index}, {self.num_vertices})"
+        return f"checked(call, {self._fault('index', node)}, {index}, call.vertices)"
 
     def value(self, node, candidate=False) -> str:
         """The expression of C for an expression of GraphIR. For a candidate it sets ``lost`` if a
         sum or a product is above the largest number."""
         match node:
             case ir.Literal(type=Type.FIXED):
-                return self._fits(node, self.literal(self._number(self._literals, node)))
+                places = self._writer.literals
+                return self._fits(node, "call.literals["
+                                        f"{places.setdefault(node, len(places))}]")
             case ir.Literal(type=Type.FRACTION):
                 return f"{min(round(node.value * WORD), WORD - 1)}u"
             case ir.Literal():
                 return f"{int(node.value)}u"
             case ir.Uniform():
-                return self.uniform(self._number(self.uniforms, node))
+                return self._uniform(node)
             case ir.Local():
                 return self._local(node.name)
             case ir.VectorLoad():
                 own = not self.function.of_edge and isinstance(node.index, ir.Local) \
                     and node.index.name == self.function.parameters[0]
-                word = self.load(node.vector, self._checked(node, node.index),
+                word = self._load(node.vector, self._checked(node, node.index),
                                  own and node.vector in self._stored)
-                if node.vector not in self._stamped:
+                if node.vector not in self._facts.stamped:
                     return word
-                stamp = self._number(self.uniforms, self._stamped[node.vector])
-                return f"at_start({word}, {self.uniform(stamp)})"
+                return f"at_start({word}, {self._uniform(self._facts.stamped[node.vector])})"
             case ir.Degree():
-                return self.degree(self._checked(node, node.vertex), node.leaving)
+                rows = "leaving" if node.leaving else "entering"
+                return f"degree(call.{rows}, {self._checked(node, node.vertex)})"
             case ir.Unary():
                 return self._unary(node, self.value(node.operand))
             case ir.Select():
@@ -378,7 +392,7 @@ class FunctionCode(abc.ABC):
         return {"not": "(word)!{}", "~": "~{}"}.get(node.operation, "{}").format(operand)
 
     def _fits(self, node, wide):
-        return f"fits({self.errors}, {self._fault('fits', node)}, {wide})"
+        return f"fits(call, {self._fault('fits', node)}, {wide})"
 
     def _binary(self, node, left, right, candidate):
         name, fixed = node.operation, node.type is Type.FIXED
@@ -403,7 +417,7 @@ class FunctionCode(abc.ABC):
             case "*" if fixed:
                 fault = self._fault("infinite", node)
                 at = self.parameters[self.function.of_edge]
-                right = f"not_infinite({self.errors}, {fault}, {at}, {right})"
+                right = f"not_infinite(call, {fault}, {at}, {right})"
         if fixed:
             return self._fits(node, f"(wide){left} {name} {right}")
         function = {"+": "sum", "*": "product" if "zero" in kinds else "multiple"}[name]

@@ -7,16 +7,18 @@ loop returns now and then, so that Python sees signals, and is entered again.
 
 import abc
 import dataclasses
+from typing import Any
 
 from base.errors import UserError
 from sw.lang import graph_ir as ir
-from sw.lang.passes.kernel_fusion import varies
+from sw.lang.passes.kernel_fusion import uniforms, varies
 from sw.lang.types import LARGEST, Named, Type
 from sw.lang.uses import assigned
-from sw.vm.host import MOST_ROUNDS
+from sw.vm.host import MOST_ROUNDS, Machine, endless
 
 
-__all__ = ["AGAIN", "ENDLESS", "FAULT", "STOPPED", "FusedLoop", "LoopCode", "LoopValues"]
+__all__ = ["AGAIN", "ENDLESS", "FAULT", "STOPPED", "FusedLoop", "LoopCode", "LoopEnd",
+           "LoopMachine", "LoopValues", "Unmade"]
 
 
 #: Results of a loop: of one that a signal stopped, with an exception of Python; of one with too
@@ -55,11 +57,6 @@ class FusedLoop:
     words: list = dataclasses.field(default_factory=list)
     checked: list = dataclasses.field(default_factory=list)  #: See `words`.
 
-    def keep(self, values, numbers) -> None:
-        """Give the host's variables the numbers with which the loop ended."""
-        values |= {name: number for name, number in zip(self.numbers, numbers)
-                   if name not in (_NEXT, _ROUNDS)}
-
 
 @dataclasses.dataclass
 class LoopValues:
@@ -84,6 +81,53 @@ class LoopValues:
         return cls(list(map(int, constants)), words, numbers)
 
 
+@dataclasses.dataclass
+class LoopEnd:
+    """With what a loop ended."""
+    result: int
+    operators: int  #: Operators that were performed.
+    numbers: list[int]  #: As of :attr:`LoopValues.numbers`.
+    thresholds: list[int]  #: Of the queues.
+    sets: list[Any]  #: Those that are ``changed``, in the order of ``sets``.
+
+
+class Unmade:
+    """In place of a set that a loop makes before it reads it."""
+
+
+class LoopMachine(Machine):
+    """A machine whose loops may be functions of C."""
+
+    @property
+    @abc.abstractmethod
+    def loops(self) -> dict[Any, FusedLoop]:
+        """{place of a loop: the function}."""
+
+    @abc.abstractmethod
+    def run_loop(self, loop, given, sets, queues) -> LoopEnd:
+        """Perform a FusedLoop with these LoopValues, with its sets, some of them :class:`Unmade`,
+        and the WaitingQueue of each of its queues. Raises UserError if an operator fails."""
+
+    def loop(self, node, values, queues, evaluate, word):
+        loop = self.loops.get(node.position)
+        given = loop and LoopValues.of(loop, values, evaluate, word)
+        if loop is None or given is None:
+            return None
+        waiting = [queues[name] for name in loop.queues]
+        end = self.run_loop(loop, given, [values.get(name, Unmade()) for name in loop.sets],
+                            waiting)
+        if end.result == ENDLESS:
+            raise endless(node.position)
+        values |= {name: number for name, number in zip(loop.numbers, end.numbers)
+                   if name not in (_NEXT, _ROUNDS)}
+        for queue, threshold in zip(waiting, end.thresholds):
+            queue.threshold = threshold
+        values |= zip((name for name in loop.sets if name in loop.changed), end.sets)
+        if end.result > 0:
+            word(loop.checked[end.result - 1])
+        return end.operators
+
+
 def _number(items, item):
     """The number of an item in a list, to which it is appended if it is new."""
     if item not in items:
@@ -99,17 +143,17 @@ class LoopCode(abc.ABC):
 
     Parameters
     ----------
-    program : GraphProgram
-        After the pass ``kernel_fusion``.
+    writer : ProgramCode
+        Has written all operators.
     name : str
         The name of the function.
     loop : WhileLoop or ForLoop
         One that ``can_fuse``.
     """
 
-    def __init__(self, program, name, loop):
-        self.program, self.loop, self.fused = program, loop, FusedLoop(name)
-        self.queues = {node.name for node in ir.instructions(program.body)
+    def __init__(self, writer, name, loop):
+        self.writer, self.loop, self.fused = writer, loop, FusedLoop(name)
+        self.queues = {node.name for node in ir.instructions(writer.program.body)
                        if isinstance(node, ir.NewQueue)}
         self._names = assigned(loop)
         self._branches = 0
@@ -143,24 +187,28 @@ class LoopCode(abc.ABC):
         """The statements of a Dequeue: of the number of the queue, and of its set."""
 
     @abc.abstractmethod
-    def operator(self, node, uniforms, indent) -> str:
-        """The statements of an operator of edges or vertices, or of a filter.
-
-        ``uniforms`` makes an array ``uniforms`` of words from a list of Uniform: a callable that
-        gives the text.
-        """
+    def operator(self, node, source, target, indent) -> str:
+        """The statements of an operator of edges or vertices, or of a filter, from one set to
+        another, which is None if there is none. Its uniforms are in place."""
 
     @abc.abstractmethod
-    def total(self, node, name, uniforms, indent) -> str:
-        """The statements that define a variable as the sum of a VertexSum."""
+    def total(self, function, source, name, indent) -> str:
+        """The statements that give a variable the sum of a function over a set."""
 
     @abc.abstractmethod
     def settle(self, loop, indent) -> str:
         """The statements at the end of a fixpoint loop, as of
         :meth:`~sw.vm.host.Machine.settle`."""
 
+    @abc.abstractmethod
+    def text(self) -> str:
+        """The function. The sets and numbers that it uses are known from then on."""
+
     #: The expression of whether the loop should return for a while.
     late = "late()"
+
+    #: The expression of the array of uniforms.
+    uniforms = "uniforms"
 
     #: The expression of whether a signal stops the loop, for loops in it, which cannot be entered
     #: again; None if they are not stopped.
@@ -198,27 +246,29 @@ class LoopCode(abc.ABC):
             if isinstance(part, ir.VertexSum):
                 name = sums[id(part)] = f"sum{self._branches}"
                 self._branches += 1
-                text += self.total(part, name, self._uniforms, indent)
+                inner = indent + "    "
+                text += (f"{indent}int64_t {name} = 0;\n{indent}{{\n{self._uniforms(part, inner)}"
+                         f"{self.total(part.function, self.set(part.input_vset), name, inner)}"
+                         f"{indent}}}\n")
         return text, self.value(node, sums)
 
-    def _uniforms(self, uniforms, indent):
-        """Statements that make the words of an operator's uniforms."""
-        words, lines = [], []
-        for node in uniforms:
-            if not varies(node.value, self._names):
-                words.append(f"(word)words[{_number(self.fused.words, node)}]")
-                continue
-            number = _number(self.fused.checked, node)
-            words.append(f"(word)value{number}")
-            if words.count(words[-1]) > 1:
-                continue
-            legal = f"value{number} >= 0 && value{number} <= {LARGEST}ll"
-            if node.type is Type.VERTEX:
-                legal = self.is_vertex(f"value{number}")
-            lines += [f"const int64_t value{number} = {self.value(node.value)};",
-                      f"if (!({legal})) return leave({number + 1});"]
-        lines.append(f"const word uniforms[] = {{{', '.join([*words, '0'])}}};")
-        return "".join(f"{indent}{line}\n" for line in lines)
+    def _uniforms(self, node, indent):
+        """Statements that put the words of an instruction's uniforms where its functions find them,
+        all of them once all are legal."""
+        lines, places = [], []
+        for each in dict.fromkeys(uniforms(self.writer.program, node)):
+            if not varies(each.value, self._names):
+                word = f"words[{_number(self.fused.words, each)}]"
+            else:
+                number = _number(self.fused.checked, each)
+                word = f"value{number}"
+                legal = f"{word} >= 0 && {word} <= {LARGEST}ll"
+                if each.type is Type.VERTEX:
+                    legal = self.is_vertex(word)
+                lines += [f"const int64_t {word} = {self.value(each.value)};",
+                          f"if (!({legal})) return leave({number + 1});"]
+            places.append(f"{self.uniforms}[{self.writer.uniforms[each]}] = (word){word};")
+        return "".join(f"{indent}{line}\n" for line in lines + places)
 
     # Instructions
 
@@ -280,4 +330,7 @@ class LoopCode(abc.ABC):
             case ir.Dequeue():
                 return self.dequeue(_number(self.fused.queues, node.queue), self.set(node.queue),
                                     self.set(node.output_vset), indent)
-        return (f"{indent}{{\n{self.operator(node, self._uniforms, inner)}{indent}}}\n")
+        target = getattr(node, "output_vset", None)
+        source, target = self.set(node.input_vset), None if target is None else self.set(target)
+        return (f"{indent}{{\n{self._uniforms(node, inner)}"
+                f"{self.operator(node, source, target, inner)}{indent}}}\n")

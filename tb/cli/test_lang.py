@@ -69,18 +69,18 @@ def test_files(capsys, tmp_path):
 def test_lower(capsys, tmp_path):
     """The kernels and the decisions under a plan: its text, schedules by labels, a file."""
     text = shown(capsys, "bfs", "--after", "lower")
-    assert "kernel gather from queue to queue\n    edge: unvisited\n" in text
+    assert "kernel edges0_vertices_settle from frontier to frontier\n    edge: unvisited\n" in text
     text = shown(capsys, "bfs", "--after", "lower", "--schedule", "s0:s1=edge_only,pull", "--graph",
                  "karate", "--preset", "tiny")
     assert "schedule=em direction=pull" in text and "on karate, hardware tiny" in text
     assert "taken: early exit" not in text and "refused: early exit" in text
     text = shown(capsys, "sssp", "--after", "lower", "--plan", "(delta=3,source=2) schedule=vm")
-    assert "plan sssp(delta=3,source=2) schedule=vm" in text and "kernel advance" in text
+    assert "plan sssp(delta=3,source=2) schedule=vm" in text and "kernel advance_queue" in text
     own = (ROOT / "sw" / "lang" / "programs" / "kcore.py").read_text()
     path = tmp_path / "own.py"
     path.write_text(own + own.replace("def kcore(", "def other("))
     text = shown(capsys, str(path), "--name", "other", "--after", "lower")
-    assert "lowered by operators that share kernels" in text
+    assert "lowered, not fused" in text
     assert "kernel where_falls_vertices_remove from left to peeled\n" in text
 
 

@@ -107,7 +107,7 @@ def test_a_figure_on_a_system_of_its_own(capsys, tmp_path):
     for record in found["records"]:
         assert record["verified"] and record["case"]["system"]["config"]["scu"] == 1
     accesses = found["data"]["graphs"]["karate"]["accesses"]
-    steps = {record["case"]["schedule"]: record["steps"]["gather_contract"]
+    steps = {record["case"]["schedule"]: record["steps"]["edges0_contract"]
              for record in found["records"]}
     assert accesses == {
         name: steps[schedule]["l1_accesses"] / steps[schedule]["memory_instructions"]

@@ -114,7 +114,7 @@ def _run_task(self, task, *, max_cycles=None, verify=True):
             "instructions"] // 7, counters=counters, core_counters=[counters] * self.config.cores,
         used={"unroll": 2}, phases=phases, set_cycles=[("one", 5)], set_counters=[{"lanes": 3}],
         steps={"one": {"unit": "cores"} | counters}, notes=["a note"],
-        lowered=Lowered("somehow", False, (), ()))
+        lowered=Lowered(False, (), ()))
 
 
 _RUN_TASK = Device.run_task

@@ -49,7 +49,11 @@ def test_every_legal_value(name):
             "l2_ways": (1,), "l2_banks": (1,), "l2_bytes": (0,)}
     if name == "memory_ports":
         room["l2_banks"] = (8,)
+    if name == "sector_bytes":
+        room["l2_bytes"] = (1 << 17,)
     for value in LEGAL[name].values:
+        if name == "group_warps":
+            room["warps"] = (value or 1,)
         accepted = []
         for threads in (1, 2, 4, 8, 16, 32):
             fields = {other: values[0] for other, values in room.items()} | {"threads": threads}
@@ -107,12 +111,27 @@ def test_others_are_refused(name, data):
     ("l2_bytes", 1 << 23, "less than l2_ways x memory_bytes (524288)"),
     ("l1_bytes", 256, "hold two sets of 4 ways of 64-byte lines (512)"),
     ("atomic_words", "word", "'one' or 'line'"),
+    ("group_warps", 3, "0 or a power of two from 1 to 64"),
+    ("group_warps", 16, "at most warps (8)"),
     ("l1_banks", 3, "a power of two from 1 to 4"), ("l1_banks", 8, "a power of two from 1 to 4"),
 ])
 def test_messages(name, value, right):
     verb = "must " if name == "l1_bytes" else "must be "
     others = {"memory_bytes": 1 << 16} if "memory_bytes" in right else {}
     assert refused({name: value} | others) == f"HardwareConfig: {name} = {value!r}: {verb}{right}"
+
+
+def test_sectors():
+    """Two sectors in a line at least, and an L2 that holds them."""
+    assert refused({"sector_bytes": 24}) == (
+        "HardwareConfig: sector_bytes = 24: must be 0 or a power of two from 8 to 64")
+    assert refused({"sector_bytes": 64}) == (
+        "HardwareConfig: sector_bytes = 64: must be 0 or less than the bytes of a line (64)")
+    assert refused({"sector_bytes": 32, "l2_bytes": 0}) == (
+        "HardwareConfig: sector_bytes = 32: must be 0 without an L2 (l2_bytes = 0): its buffer "
+        "holds whole lines")
+    assert [HardwareConfig(threads=32, sector_bytes=size).sectors for size in (0, 8, 32, 64)] \
+        == [1, 16, 4, 2]
 
 
 def test_banks_of_the_l1():
@@ -123,6 +142,16 @@ def test_banks_of_the_l1():
     assert refused({"l1_banks": 4, "l1_mshrs": 4}) == (
         "HardwareConfig: l1_mshrs = 4: must be at least 2 in each of 4 banks (8)")
     assert preset("tiny").legal("l1_banks") == (1, 2)
+
+
+def test_groups_of_warps():
+    """Each group has a barrier, and the core has another."""
+    assert refused({"group_warps": 2}) == (
+        "HardwareConfig: group_warps = 2: must leave fewer groups (4) than barriers (4): each "
+        "group has one, and the core another")
+    assert HardwareConfig().legal("group_warps") == (0, 4, 8)
+    assert HardwareConfig(barriers=8).legal("group_warps") == (0, 2, 4, 8)
+    assert HardwareConfig(barriers=1).legal("group_warps") == (0, 8)
 
 
 def test_old_names():
@@ -194,6 +223,11 @@ def reasons(c):
         yield "exchange_interval"
     if c["memory_ports"] > c["l2_banks"]:
         yield "memory_ports"
+    if c["sector_bytes"] and (not c["l2_bytes"] or c["sector_bytes"] >= line):
+        yield "sector_bytes"
+    groups = c["warps"] / (c["group_warps"] or c["warps"])
+    if groups < 1 or 1 < groups >= c["barriers"]:
+        yield "group_warps"
 
 
 @given(legal_values())
@@ -212,8 +246,8 @@ def test_together(fields):
 
 SMALL = {"cores": (1, 2, 3), "warps": (1, 2, 4), "threads": (1, 2, 4), "weaver_entries": (0,),
          "l1_mshrs": (2, 4, 8), "l2_mshrs": (2, 4, 8), "load_queue": (2, 4, 8), "l2_banks": (1, 2),
-         "memory_ports": (1, 2),
-         "barriers": (1, 2, 4)}
+         "memory_ports": (1, 2), "sector_bytes": (0, 8),
+         "barriers": (1, 2, 4), "group_warps": (0, 1, 2)}
 
 
 @given(legal_values(**SMALL), st.data())

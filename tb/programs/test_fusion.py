@@ -50,7 +50,7 @@ def test_stale_lines(name, latency):
     rounds, config = 5, CORES[name]
     lanes = config.cores * config.warps * config.threads
     buffers = Buffers(config)
-    task = types.SimpleNamespace(config=config, buffers=buffers, warps=config.warps, phases=False,
+    task = types.SimpleNamespace(config=config, buffers=buffers, warps=config.warps,
                                  algorithm=None, direction=None)
     for words in (("values", lanes), ("sums", rounds * lanes)):
         buffers.reserve(*words)

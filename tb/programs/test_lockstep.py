@@ -2,6 +2,7 @@
 
 ===================  =========================================================
 the RTL              test_random_programs, test_weaver_race, test_error
+groups of warps      test_groups_of_warps
 compared fields      test_each_field_is_compared, test_a_lane_outside_the_mask
 the report           test_report, test_a_wrong_program
 its command          test_command, test_command_reports
@@ -26,8 +27,12 @@ from sw.golden import semantics
 from sw.golden.gather.fsm import WeaverModel
 from sw.golden.lockstep import Difference, Lockstep
 from sw.golden.simulator import Simulator
+from sim.memory import ArrayMemory
 from sw.compile.asm.assembler import Assembler, GeneralRegister
+from sw.compile.kernels import fusion
+from sw.device import Device
 from tb import seeds
+from tb.sw.graphs import random_graph
 
 
 #: Shapes, and instructions to compare on each.
@@ -100,6 +105,23 @@ def test_weaver_race():
     device = lockstep.machine(lockstep.shape(SHAPE), lockstep.memory_of(lockstep.shape(SHAPE), 0))
     done = lockstep.compare(device, [_program(_weaver_race)])
     assert done.taken > 0
+
+
+@pytest.mark.parametrize("schedule", ["cm:group=4", "twc:core=9:group=4:warp=3"])
+def test_groups_of_warps(schedule):
+    """A whole fused loop, in which groups meet at barriers of their own, and all at the core's."""
+    config = lockstep.shape("8x8")
+    image = ArrayMemory()
+    image.memory = np.zeros(config.memory_bytes, np.uint8)
+    with Device.functional(config) as device:
+        task = device.plan("pagerank", random_graph(90, 400, 1), iterations=2, schedule=schedule,
+                           direction="pull", fusion=True)
+    task.build()
+    task.buffers.upload(image)
+    case = Launch(tuple(task.program.words), task.program.entries[fusion.KERNEL],
+                  memory=image.memory.view(np.uint32))
+    done = lockstep.compare(lockstep.machine(config, lockstep.memory_of(config, 0)), [case])
+    assert done.instructions > 5000 and done.taken < done.instructions / 100
 
 
 @pytest.mark.parametrize("first, second", [(5, 6), (5, 5), (0, 6), (5, 0), (0, 0)])

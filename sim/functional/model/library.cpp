@@ -99,17 +99,20 @@ private:
 
     /// A burst of 1 to 32 instructions of a warp that is ready.
     Status random_turn(u64& count) {
-        u32 running[8], ready[32], number = 0;
+        m_able.clear();
         for (u32 core = 0; core < cores.size(); ++core)
-            if (cores[core]->running()) running[number++] = core;
-        if (!number) return DONE;
-        auto& core = *cores[running[random() % number]];
-        number = 0;
+            if (cores[core]->running()) m_able.push_back(core);
+        if (m_able.empty()) return DONE;
+        auto& core = *cores[any_able()];
+        m_able.clear();
         for (u32 warp = 0; warp < m_config.warps; ++warp)
-            if (core.ready(warp)) ready[number++] = warp;
-        core.run_warp(ready[random() % number], u64{1} << random() % 6, count);
+            if (core.ready(warp)) m_able.push_back(warp);
+        const u32 warp = any_able();
+        core.run_warp(warp, u64{1} << random() % 6, count);
         return state(core);
     }
+
+    u32 any_able() { return m_able[random() % m_able.size()]; }
 
     /// Arbitrary registers, which expose a kernel that reads one that it has not written.
     void scramble() {
@@ -133,6 +136,7 @@ private:
     Scu m_scu;
     const u64 m_seed, m_burst;
     u64 m_state = m_seed;
+    std::vector<u32> m_able;    // the cores, or the warps, of which one gets a turn
     u32 m_turn = 0, m_core = 0, m_warp = 0;     // cores of the turn, and how far it is
 };
 

@@ -51,12 +51,12 @@ def find(name: str) -> type[Algorithm]:
 def _named(name: str) -> type[Algorithm]:
     """The class of one of :mod:`sw.lang.programs`, whose results have a check of their own."""
     from sw.golden.results import CHECKS
-    from sw.compile.lower.forms import algorithm_of
+    from sw.compile.lower.algorithm import algorithm_of
     return algorithm_of(programs.find(name), CHECKS.get(name))
 
 
 @functools.cache
 def _program(path: str, changed: int, name: str | None) -> type[Algorithm]:
     """The class of a program of a user's, in a file that was ``changed`` at that time."""
-    from sw.compile.lower.forms import algorithm_of
+    from sw.compile.lower.algorithm import algorithm_of
     return algorithm_of(programs.open_program(path, name)[0])

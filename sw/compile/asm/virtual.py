@@ -3,7 +3,8 @@
 A kernel takes as many registers as it likes, and gives none back. When the program is finished,
 each kernel's registers get the numbers 1 to 31 (:func:`allocate`):
 
-1. Constants are loaded before the loops in which they are used.
+1. Computations that nobody reads are left out, and constants are loaded before the loops in which
+   they are used.
 2. Liveness tells which registers hold values at once, and the
    graph of these registers is coloured (Chaitin; Briggs' optimistic order).
 3. If 31 colours do not suffice, a constant is recomputed where it is used. If no constant is left,
@@ -105,13 +106,16 @@ class VirtualAssembler(Assembler):
     argument : GeneralRegister or None
         The kept register with the argument of a superstep, in a fused loop
         (:mod:`sw.compile.kernels.fusion`).
+    record : int or None
+        The argument is then the address of a record (:class:`~sw.compile.frontiers.sets.Record`),
+        and the superstep's number is as many bytes behind.
     """
 
     def __init__(self, reserve=None, threads=1, registers=31):
         super().__init__()
         self._reserve, self._threads, self._registers = reserve, threads, registers
         self.slots = []
-        self.argument = None
+        self.argument = self.record = None
 
     def reg(self, name) -> GeneralRegister:
         """A new virtual register."""
@@ -264,6 +268,7 @@ def _allocate(name, text, threads, registers):
 
     Raises OutOfRegisters, with the kernel's name, if neither registers nor slots suffice.
     """
+    text = _without_unread(text)
     frame, recomputed = _Frame(threads, _parts(text)), set()
     hoisted = _hoisted(text)
     while True:
@@ -283,6 +288,19 @@ def _allocate(name, text, threads, registers):
     for register, colour in colours.items():
         register.number = colour
     return current, frame
+
+
+def _without_unread(text):
+    """The text without computations that nobody reads."""
+    while True:
+        read = {register for item in text if isinstance(item, VirtualLine)
+                for register in item.reads}
+        left = [item for item in text if not (
+            isinstance(item, VirtualLine) and item.writes and item.only_writes
+            and read.isdisjoint(item.writes))]
+        if len(left) == len(text):
+            return text
+        text = left
 
 
 def _parts(text):

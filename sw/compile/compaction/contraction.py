@@ -191,7 +191,7 @@ def take(k, blocks):
     def block(_):
         for group in blocks.groups:
             kept = [blocks.registers(group, f"kept{number}_")
-                    for number in range(len(frontier.BITS))]
+                    for number in range(len(frontier.bits))]
             nothing = a.label("nothing")
             vertices = blocks.load(group, EDGES, blocks.registers(group, "vertex"))
             bits.load(group, kept)
@@ -199,7 +199,7 @@ def take(k, blocks):
             for number, registers in enumerate(kept):
                 for vertex, chosen in zip(vertices, registers):
                     with k.only(chosen, "take_next"):
-                        frontier.take(k, number, Vertex(vertex, array))
+                        frontier.take(number, Vertex(vertex, array))
             a.place(nothing)
 
     k.phase(5)

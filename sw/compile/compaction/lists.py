@@ -36,7 +36,7 @@ def ends(layout) -> str:
 def noted_bits(task) -> tuple:
     """The buffers of bits, a bit for each element, that say which neighbours a kernel has added to
     the frontier."""
-    return task.frontier.BITS if task.schedule.notes and task.frontier is not None else ()
+    return task.frontier.bits if task.schedule.notes and task.frontier is not None else ()
 
 
 def reserve(task, pieces=1):

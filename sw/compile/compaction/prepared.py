@@ -21,7 +21,7 @@ INDEXES, COUNTS, GIVEN = _ALL = "row_indexes", "row_counts", "row_words"
 def leads_late(task):
     """Whether the kernel that goes through the frontier prepares the next one behind its prologue.
     Warps without a row leave before that, and some warp has a row."""
-    return task.queued and (task.input is task.frontier or task.frontier.leads_late)
+    return task.queued and task.frontier.leads_late
 
 
 def load_word(k, vertex, into):

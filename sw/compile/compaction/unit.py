@@ -144,9 +144,8 @@ class ByUnit:
         """Whether the unit looks up the rows: if the frontier is a list, and a vertex's row is two
         words at a distance from the vertex's own word."""
         task, asked = self.task, self._options.get("rows")
-        able = (task.queued and (task.input is task.frontier or task.input.still)
-                and not task.input.noted and not task.switches and len(task.layouts) == 1
-                and _whole_rows(task.layouts[0]))
+        able = (task.queued and task.input.still and not task.input.noted and not task.switches
+                and len(task.layouts) == 1 and _whole_rows(task.layouts[0]))
         if asked == "unit" and not able:
             raise UserError(
                 f"schedule {task.schedule.name!r}: rows is 'unit', which needs a deduplicated "
@@ -244,7 +243,7 @@ class ByUnit:
         buffers, frontier = self.task.buffers, self.task.frontier
         scu = ScuOperations(session.compact)
         source = lists.own(self.task, ADDRESSES if self.filters else EDGES)
-        for bits, (end, mark, count) in zip(frontier.BITS, frontier.targets(session, argument)):
+        for bits, (end, mark, count) in zip(frontier.bits, frontier.targets(session, argument)):
             scu.data_compaction(
                 buffers.address(source), self._length, end,
                 bitmask=buffers.address(lists.own(self.task, bits)),

@@ -1,4 +1,4 @@
-"""Inputs that a pass makes before each superstep, of a frontier or of the vertices' values.
+"""Inputs that a pass makes before each superstep, of a set or of the vertices' words.
 
 ========  ==========================  =============================================================
 input     made of                     by the pass
@@ -6,15 +6,14 @@ input     made of                     by the pass
 queue     a map                       ``list``: a lane takes a word of the map and counts its
                                       vertices. The warp adds up its lanes' counts, and makes room
                                       for all their vertices by one atomic addition.
-map       a queue                     ``map``: a lane takes an entry and puts it into the map.
+map       a list                      ``map``: a lane takes an entry and puts it into the map.
 map       a map of the other form     ``map``: a lane takes the vertices of one word of bits.
-rqueue    the values of all vertices  ``unfound``: a lane takes some consecutive vertices. The
+rqueue    the words of all vertices   ``unfound``: a lane takes some consecutive vertices. The
                                       reverse queue has the vertices that a pull still has to
                                       visit.
-values    the values of a vertex      none: the algorithm tells which vertices are in the frontier.
 ========  ==========================  =============================================================
 
-A list has one array, and a map made of a queue has two. The pass and the superstep's kernels find
+A list has one array, and a map made of a list has two. The pass and the superstep's kernels find
 in two words of memory where to read and to add. In the word NOW the pass leaves what it has used.
 The superstep's kernels read that word, make ready what the next pass will use, and leave this in
 the word NEXT. No kernel writes a word that it reads, so the order of the warps does not matter. The
@@ -25,35 +24,20 @@ import numpy as np
 
 from sw.compile.asm.assembler import Condition
 from sw.compile.kernels.distribution import Scan
-from sw.compile.frontiers.frontier import Input
+from sw.compile.frontiers.frontier import QUEUE, REVERSE, Input
 from sw.compile.frontiers.maps import FORMS, clear
 from sw.compile.kernels.kernel import Vertex, log2
 from sw.compile.kernels.passes import Pass
 
 
-__all__ = ["REVERSE", "VALUES", "List", "Map", "ReverseQueue", "Values"]
+__all__ = ["List", "Map", "ReverseQueue"]
 
-
-#: Names of the inputs that are no frontiers.
-REVERSE, VALUES = "rqueue", "counter"
 
 #: Words of bytes beside a word of bits.
 _BYTES_OF_BITS = 8
 
 #: Consecutive vertices of a lane in a turn of the pass ``unfound``.
 _AT_ONCE = 4
-
-
-class Values(Input):
-    """The algorithm knows by a vertex's values whether the vertex is in the frontier."""
-    name = VALUES
-    keeps = False
-
-    def fill(self, task):
-        """Nothing is stored."""
-
-    def prepare(self, k):
-        """Nothing is read."""
 
 
 class _List(Input):
@@ -79,12 +63,10 @@ class _List(Input):
     # Host
 
     def entry_count(self, session, argument) -> int:
-        """As of :class:`~sw.compile.frontiers.queue.Queue`."""
         words = session.read(f"{self._array}_ends")
         return int(words[words[self._NOW // 4] // 4] - self.first_entry(session, argument)) // 4
 
     def first_entry(self, session, argument) -> int:
-        """As of :class:`~sw.compile.frontiers.queue.Queue`."""
         return session.task.buffers.address(self._array)
 
     # Kernels
@@ -135,23 +117,23 @@ class List(_List):
 
     Parameters
     ----------
-    frontier : Bitmap or Bytemap
+    made_of : SetMap
     """
-    name = "queue"
+    name = QUEUE
     _array = "listed"
 
-    def __init__(self, frontier):
-        self._frontier = frontier
+    def __init__(self, made_of):
+        self._made_of = made_of
 
     def passes(self, task):
         return [Pass("list", self._make, gathers=False)]
 
     def _make(self, k):
-        a, task, form = k.a, k.task, self._frontier.form
+        a, task, form = k.a, k.task, self._made_of.form
         tail, scan = self._begin(k), Scan(k)
         pointer, end, vertex = a.regs("pointer", "map_end", "vertex")
         word, some, member = a.regs("word", "some", "member")
-        self._frontier.first_word(k, pointer)
+        self._made_of.first_word(k, pointer)
         k.step(end, 4 * form.words(task), pointer)
         k.lane_index(vertex)
         k.shifted(word, vertex, 2)
@@ -207,9 +189,35 @@ class List(_List):
 
 
 class ReverseQueue(_List):
-    """The vertices that a pull still has to visit, as its algorithm says."""
+    """The vertices that a pull still has to visit, as its operator says.
+
+    Parameters
+    ----------
+    tests : Input or None
+        The operator's input set, by which its edges are tested.
+    base : str
+        The array in whose addresses vertices are listed.
+    """
     name = REVERSE
-    _array = "unfound"
+
+    def __init__(self, tests, base):
+        self._tests, self._array = tests, f"{base}_unfound"
+        self.by_words = tests is not None and tests.by_words
+
+    def reserve(self, task):
+        if self._array not in task.buffers:         # operators share lists
+            super().reserve(task)
+
+    def prepare(self, k):
+        super().prepare(k)
+        if self._tests is not None:
+            self._tests.prepare(k)
+
+    def member_data(self, k, vertex, into):
+        self._tests.member_data(k, vertex, into)
+
+    def member(self, k, vertex, data, into):
+        self._tests.member(k, vertex, data, into)
 
     def passes(self, task):
         return [Pass("unfound", self._make, gathers=False)]
@@ -251,29 +259,29 @@ class ReverseQueue(_List):
 
 
 class Map(Input):
-    """A map of a queue's vertices, or of the vertices of a map in the other form.
+    """A map of a list's vertices, or of the vertices of a map in the other form.
 
-    Made of a map, each of its words is written anew. Made of a queue, it must be clear before the
+    Made of a map, each of its words is written anew. Made of a list, it must be clear before the
     pass. So there are two maps, and the superstep's kernels clear the map that they do not read.
 
     Parameters
     ----------
     name : str
         ``"bitmap"`` or ``"bytemap"``.
-    frontier : Queue or Bitmap or Bytemap
+    made_of : SetList or SetMap
     """
     _MAPS = "made_map", "other_made_map"
     _WHICH, _NEXT, _NOW = "which_map", 0, 4
 
-    def __init__(self, name, frontier):
-        self.name, self._form, self._frontier = name, FORMS[name], frontier
+    def __init__(self, name, made_of):
+        self.name, self._form, self._made_of = name, FORMS[name], made_of
 
     def reserve(self, task):
         words = self._form.words(task)
-        if not self._frontier.listed:
+        if not self._made_of.listed:
             words = max(words, self._units(task) * (1 if self._makes_bits else _BYTES_OF_BITS))
         task.buffers.reserve(self._MAPS[0], words)
-        if self._frontier.listed:
+        if self._made_of.listed:
             task.buffers.reserve(self._MAPS[1], words)
             task.buffers.reserve(self._WHICH, 2)
 
@@ -283,24 +291,24 @@ class Map(Input):
         return self.name == "bitmap"
 
     def _units(self, task) -> int:
-        """Words of bits that the pass of a map goes through: as many as the map of the frontier
+        """Words of bits that the pass of a map goes through: as many as the other map
         has, and a part of a word counts."""
-        words = self._frontier.form.words(task)
+        words = self._made_of.form.words(task)
         return -(-words // _BYTES_OF_BITS) if self._makes_bits else words
 
     def fill(self, task):
         """Fill the buffers."""
-        if self._frontier.listed:
+        if self._made_of.listed:
             task.buffers.fill(self._WHICH, self._places(task)[[0, 0]])
 
     def _places(self, task):
         """The addresses of the maps, less the first place."""
-        addresses = [task.buffers.address(name) for name in self._MAPS[:1 + self._frontier.listed]]
+        addresses = [task.buffers.address(name) for name in self._MAPS[:1 + self._made_of.listed]]
         return np.array([address - self._form.first(task) & 0xFFFF_FFFF for address in addresses],
                         np.uint32)
 
     def passes(self, task):
-        return [Pass("map", self._of_list if self._frontier.listed else self._of_map,
+        return [Pass("map", self._of_list if self._made_of.listed else self._of_map,
                      gathers=False)]
 
     # Kernels
@@ -309,7 +317,7 @@ class Map(Input):
         """Prologue of a kernel of the superstep."""
         a, places = k.a, [int(place) for place in self._places(k.task)]
         self._read = a.reg("map_read")
-        if not self._frontier.listed:
+        if not self._made_of.listed:
             a.li(self._read, places[0])
             return
         which, other = a.regs("which", "other")
@@ -338,7 +346,7 @@ class Map(Input):
         a.li(which, k.address(self._WHICH))
         a.lw(start, which, self._NEXT)
         a.sw(start, which, self._NOW)           # of all warps the same
-        self._frontier.entries(k, entry, end)
+        self._made_of.entries(k, entry, end)
         k.lane_index(index)
         a.slli(index, index, 2)
         a.add(entry, entry, index)
@@ -358,7 +366,7 @@ class Map(Input):
         source, target, end = a.regs("source", "target", "map_end")
         index = a.reg("index")
         bits, bytes_ = (target, source) if to_bits else (source, target)
-        self._frontier.first_word(k, source)
+        self._made_of.first_word(k, source)
         a.li(target, k.address(self._MAPS[0]))
         k.step(end, 4 * units, bits)
         k.lane_index(index)

@@ -1,27 +1,20 @@
-"""Frontiers with a bit or a byte for every vertex, which says whether the vertex is in them.
-
-There are three maps. Superstep s tests the vertices by map s mod 3, adds to the next map, and
-clears the map after that. So no superstep writes the map that it reads, whatever the order of warps
-and cores. A launch finds in memory all that the last launch has stored.
+"""Maps: a bit or a byte for every vertex, which says whether the vertex is in a set.
 
 A vertex's place in the map follows from the address of its word in the algorithm's base array. The
 address without its last bits is, up to a constant, the place of the byte, or of the word with the
 bit. So the vertex's number is never computed.
 
-A *form* is a way to write a map, with bits or with bytes. The maps that a pass makes of another
-frontier (:mod:`.made`) have the same forms.
+A *form* is a way to write a map, with bits or with bytes. The maps of a pool's sets (:mod:`.sets`),
+and those that a pass makes (:mod:`.made`), have the same forms.
 """
-
-from typing import Any
 
 import numpy as np
 
 from sw.compile.asm.assembler import Condition
-from sw.compile.frontiers.frontier import PULLING, CountedFrontier, Ring, members
 from sw.compile.kernels.kernel import round_up
 
 
-__all__ = ["FORMS", "Bitmap", "Bytemap", "Form", "clear"]
+__all__ = ["FORMS", "Form", "clear"]
 
 
 #: Words of a map that a lane clears without a loop.
@@ -197,152 +190,3 @@ class _Bytes(Form):
 
 #: The forms, by name.
 FORMS = {form.name: form for form in (_Bits(), _Bytes())}
-
-
-class _Map(CountedFrontier):
-    """The common part of both kinds of maps.
-
-    The argument block is number s mod 3 of a ring of three, of these words:
-
-    ======  ==================================================
-    NUMBER  the superstep's number; the last superstep writes it
-    READ    place of the frontier's map
-    ADD     place of the next frontier's map
-    CLEAR   address of the map after that
-    NEXT    address of the next block
-    ======  ==================================================
-
-    A place in a map is counted from address 0. The sum of READ or ADD and a place is an address.
-
-    Attributes
-    ----------
-    form : Form
-    """
-    _NUMBER, _READ, _ADD, _CLEAR, _NEXT = range(5)
-    _MAPS = "map_0", "map_1", "map_2"
-
-    form: Any
-
-    def __init__(self, deduplicate, once, tested):
-        super().__init__(deduplicate, once, tested)
-        self._ring = Ring(3, "map_ring")
-
-    @classmethod
-    def lacks(cls, task):
-        if task.direction == "pull":
-            return PULLING
-        return None
-
-    def reserve(self, task):
-        super().reserve(task)
-        self._ring.reserve(task)
-        for name in self._MAPS:
-            task.buffers.reserve(name, self.form.words(task))
-
-    def init(self, task, vertices, keys=None):
-        super().init(task, vertices, keys)
-        buffers, form = task.buffers, self.form
-        base = buffers.address(task.algorithm.base_array(task))
-        buffers.fill(self._MAPS[0], form.image(
-            form.aligned(task), base + 4 * members(task, vertices), form.words(task)))
-        first = form.first(task)
-
-        def address(place):
-            return buffers.address(self._MAPS[place % 3])
-
-        self._ring.fill(task, lambda place: {
-            self._READ: address(place) - first & 0xFFFF_FFFF,
-            self._ADD: address(place + 1) - first & 0xFFFF_FFFF,
-            self._CLEAR: address(place + 2),
-            self._NEXT: self.argument(task, place + 1)})
-
-    def argument(self, task, number):
-        return self._ring.address(task, number)
-
-    def number_of(self, session, argument):
-        return int(self._ring.read(session, self._ring.place(session.task, argument))[self._NUMBER])
-
-    # Kernels
-
-    def number_at(self, k, argument, into):
-        k.a.lw(into, argument, 4 * self._NUMBER)
-
-    def _advance(self, k, argument):
-        k.a.lw(argument, argument, 4 * self._NEXT)
-
-    def parity(self, k, into, place=0):
-        k.argument(into)
-        k.a.lw(into, into, 4 * self._NUMBER)
-        k.a.andi(into, into, 1)
-        k.shifted(into, into, place)
-
-    def first_word(self, k, into):
-        """In a pass before a superstep: ``into`` = address of the superstep's map."""
-        first = k.a.reg("first")
-        k.argument(into)
-        k.a.lw(into, into, 4 * self._READ)
-        k.a.li(first, self.form.first(k.task))
-        k.a.add(into, into, first)
-
-    def _read_argument(self, k):
-        a = k.a
-        self._read, self._add = k.a.reg("map_read"), k.a.reg("map_add")
-        block, cleared, following = a.regs("block", "clear", "next")
-        k.argument(block)
-        for register, word in ((cleared, self._CLEAR), (self.number, self._NUMBER),
-                               (following, self._NEXT), (self._read, self._READ),
-                               (self._add, self._ADD)):
-            if register is not self._read or k.task.input is self:
-                a.lw(register, block, 4 * word)
-        if k.clears:
-            clear(k, cleared, self.form.words(k.task))
-        if k.leads:
-            a.addi(cleared, self.number, 1)
-            a.sw(cleared, following, 4 * self._NUMBER)  # of all warps the same
-
-    def member_data(self, k, vertex, into):
-        self.form.data(k, vertex, self._read, into)
-
-    def member(self, k, vertex, data, into):
-        self.form.member(k, vertex, data, into)
-
-
-class Bitmap(_Map):
-    """A bit for each vertex, set by an atomic OR.
-
-    In a deduplicated frontier, the old word that the atomic returns tells whether a vertex counts.
-    """
-    name, form = "bitmap", _Bits()
-
-    def __init__(self, deduplicate, once, tested):
-        super().__init__(deduplicate, True, tested)
-        self._unique = deduplicate and not once
-
-    def add(self, k, vertex, predicate, otherwise, key=None):
-        a = k.a
-        if not self._unique:
-            self.form.put(k, vertex, self._add)
-            a.addi(self._count, self._count, 1)
-            return
-        pointer, bit = a.regs("pointer", "bit")
-        self.form.bit(k, vertex, bit)
-        self.form.pointer(k, vertex, self._add, pointer)
-        a.amoor_w(pointer, bit, pointer)
-        a.and_(bit, bit, pointer)
-        a.seqz(bit, bit)
-        a.add(self._count, self._count, bit)
-
-
-class Bytemap(_Map):
-    """A byte for each vertex, 1 if the vertex is in the frontier.
-
-    Cores that store bytes of one word do not disturb each other, because only the stored bytes go
-    to the shared level. A store does not return the old byte, so a deduplicated frontier has stamps
-    too.
-    """
-    name, form = "bytemap", _Bytes()
-
-    def add(self, k, vertex, predicate, otherwise, key=None):
-        self._stamp(k, vertex, predicate, otherwise)
-        self.form.put(k, vertex, self._add)
-        k.a.addi(self._count, self._count, 1)

@@ -170,7 +170,7 @@ class Pile:
         return (words[_Epoch.END] - words[_Epoch.START]) // 4 + words[_Epoch.COUNT]
 
     def target(self, session) -> tuple:
-        """As of :class:`~sw.compile.frontiers.queue.ListRing`."""
+        """As of :meth:`~sw.compile.frontiers.sets.Pool.target`, of the far vertices."""
         words, place = self._words(session), self._place + _Epoch.COUNT
         return (words[_Epoch.END] + 4 * words[_Epoch.COUNT],
                 session.task.buffers.address(self._ring) + 4 * place, words[_Epoch.COUNT])

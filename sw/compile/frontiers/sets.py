@@ -6,7 +6,7 @@ A program may have several sets at a time, which its host names, moves and forge
 ======  ==========================================================================================
 list    the vertices' addresses in the program's anchor, in no order
 notes   for each vertex, the address of the entry that counts, if the list may have duplicates
-stamps  a word for each vertex
+stamps  a word for each vertex; one for all storages where stamps are numbers of launches
 maps    two of them, with a bit or a byte for each vertex (:mod:`.maps`)
 ======  ==========================================================================================
 
@@ -27,7 +27,9 @@ NOTES   distance from the anchor to the storage's notes
 The kernel that makes a set prepares the other block for the next set of the storage: it sets END to
 START and NUMBER to 1 more than the set's, and clears the map. The host chooses the blocks of a
 launch by fields of its argument (:class:`Fields`), the last bit of which is that of the superstep's
-number. So there is no work of the host in memory, and no kernel reads a word that it writes.
+number. So there is no work of the host in memory, and no kernel reads a word that it writes. In a
+program of one launch, the fields are words of a record in local memory (:class:`Record`), and the
+warp that is the host prepares the other block.
 
 A kernel goes through a set's list (:class:`SetList`), or through all vertices and tests each by the
 map (:class:`SetMap`) or by its stamp (:class:`StampTest`). The units of the cores may keep the
@@ -35,18 +37,20 @@ lists (:mod:`.unit_lists`).
 """
 
 import dataclasses
+import enum
 from typing import Any
 
 import numpy as np
 
-from sw.compile.frontiers.frontier import Input
+from sw.compile.frontiers.frontier import QUEUE, VALUES, Input
 from sw.compile.frontiers.maps import FORMS, clear
 from sw.compile.frontiers.unit_lists import OwnList, UnitLists
 from sw.compile.kernels import gathering
 from sw.compile.kernels.distribution import Scan
 
 
-__all__ = ["ALL", "EMPTY", "Fields", "Made", "Pool", "SetList", "SetMap", "StampTest", "lead"]
+__all__ = ["ALL", "EMPTY", "Fields", "Made", "Pool", "Record", "SetList", "SetMap", "StampTest",
+           "lead"]
 
 
 #: The block of the set of all vertices, and of the set without vertices.
@@ -65,6 +69,23 @@ _PAGE = 4096
 
 #: The largest number that is an operand of an instruction.
 _LARGEST = (1 << 11) - 1
+
+
+class Record(enum.IntEnum):
+    """The bytes of the words of a record, by which a section of a program of one launch gets what
+    a kernel gets by its argument, and all warps where they go
+    (:mod:`sw.compile.lower.host_kernel`)."""
+    SUPERSTEP = 0  #: A number whose last bit is that of the superstep's.
+    NUMBER = 4  #: The number of the host.
+    SECTION = 8  #: The address of the section.
+    LATER = 12  #: Likewise, if only the host knows it.
+    ASK = 16  #: The address of two words that differ if all warps may go to SECTION.
+    BLOCKS = 20  #: The address of the first block.
+
+    @classmethod
+    def size(cls) -> int:
+        """Bytes of a record, a power of two."""
+        return 32
 
 
 @dataclasses.dataclass(frozen=True)
@@ -97,7 +118,11 @@ class Fields:
     def block(self, k, index, argument=None):
         """A register with the address of a block; ``argument`` is one with the argument, outside of
         the prologue."""
-        a, into, source = k.a, k.a.reg("block"), argument or k.given
+        a, into = k.a, k.a.reg("block")
+        if a.record is not None:
+            a.lw(into, a.argument, Record.BLOCKS + 4 * index)
+            return into
+        source = argument or k.given
         if index:
             k.shifted(into, source, _SHIFT - self._place(index))
             source = into
@@ -109,18 +134,24 @@ class Fields:
         a.add(into, into, k.constant(k.address(self.pool.BLOCKS), "blocks"))
         return into
 
+    def lead(self, k, index):
+        """Outside of the prologue: as of :func:`lead`, of a block."""
+        argument = k.a.reg("argument")
+        k.argument(argument)
+        lead(k, self.pool, self.block(k, index, argument))
+
     def storage(self, k, into, index):
         """``into`` = the number of a block's storage."""
         k.a.srli(into, k.given, self._place(index) + 1)
         k.a.andi(into, into, (1 << self.pool.bits - 1) - 1)
 
-    def of_distance(self, k, into, index, distance):
-        """``into`` = the field of a block at a distance (:meth:`Pool.distance`)."""
-        k.shifted(into, distance, self._place(index) - _SHIFT)
-
-    def of_number(self, k, into, number):
-        """``into`` = the field of a number, in a register that holds it plus one, or 0."""
-        k.shifted(into, number, self._place(self.blocks))
+    def launch(self, k, into):
+        """``into`` = the number of the launch, above 0, by which lanes claim vertices."""
+        if k.a.record is None:
+            self.number(k, into)
+        else:
+            k.a.lw(into, k.a.argument, Record.SUPERSTEP)
+            k.a.addi(into, into, 1)
 
     def number(self, k, into):
         """``into`` = the number of the host plus one, or 0 if it has no room."""
@@ -153,14 +184,19 @@ class Pool:
         Whether vertices are counted in words of the kernel, by the sets' places in its fields, and
         not by END.
     stamped : bool
-        Whether any kernel gives stamps. If not, sets have no NUMBER.
+        Whether any kernel gives stamps that are a set's NUMBER. If not, sets have none.
+    by_launch : bool
+        Whether stamps only tell the first lane that adds a vertex in a launch. Then they are the
+        launch's number, which is in the argument in place of one of the host, or the superstep's in
+        a program of one launch. All sets have the same.
     counts : bool
         Whether the Stream Compaction Unit adds to lists.
     """
     lists, marks, form, counted, unit = True, False, None, False, None
-    stamped, counts, noted = True, False, False
+    stamped, counts, noted, by_launch = True, False, False, False
+    BLOCK = 1 << _SHIFT  #: Bytes of a block; the storage's other one differs by this bit.
     BLOCKS, COUNTS, _LISTS, _ALL_NOTES = "set_blocks", "set_counts", "set_lists", "set_notes"
-    _STAMPS, _MAPS = "set_stamps", "set_maps"
+    STAMPS, _MAPS = "set_stamps", "set_maps"
 
     def __init__(self, storages, anchor):
         self.storages, self.anchor = storages, anchor
@@ -180,8 +216,12 @@ class Pool:
 
     @property
     def leads(self) -> bool:
-        """Whether a kernel that makes a set prepares words of the next one of the storage."""
+        """Whether words of the next set of a storage are prepared when a set is made."""
         return self.ends or self.stamped
+
+    def kernels_lead(self, k) -> bool:
+        """Whether the kernel that makes a set prepares them."""
+        return self.leads and k.a.record is None
 
     @property
     def claims_bits(self) -> bool:
@@ -205,7 +245,7 @@ class Pool:
             buffers.reserve(self._LISTS, self.storages * self.entries(task, words))
         if self.noted:
             buffers.reserve(self._ALL_NOTES, self.storages * words)
-        buffers.reserve(self._STAMPS, self.storages * words)
+        buffers.reserve(self.STAMPS, words if self.by_launch else self.storages * words)
         if self.form is not None:
             buffers.reserve(self._MAPS, 2 * self.storages * self.form.words(task))
 
@@ -213,11 +253,15 @@ class Pool:
         """Words of a list: every edge may add a vertex if there may be duplicates."""
         return max(words, task.graph.num_edges + 1 + task.rows_over) if self.noted else words
 
+    def start(self, k, storage) -> int:
+        """The address of the list of a storage."""
+        return k.address(self._LISTS) + 4 * self._room(k.task) * storage
+
     def fill(self, task, sets):
         """Fill the buffers; ``sets`` has the vertices, by the graph's numbers, of the blocks that
         sets begin in."""
         buffers, count = task.buffers, task.graph.num_vertices
-        words = buffers.words(self._STAMPS) // self.storages
+        words = buffers.words(self.STAMPS) // (1 if self.by_launch else self.storages)
         first = buffers.address(self.anchor)
         blocks = np.zeros((2 * self.storages, _WORDS), np.uint32)
         stamps = np.zeros((self.storages, words), np.uint32)
@@ -227,7 +271,7 @@ class Pool:
                 words_of[_START] = words_of[_END] = (
                     buffers.address(self._LISTS) + 4 * self._room(task) * storage)
             words_of[_NUMBER] = 1 + block % 2
-            words_of[_STAMPS] = (buffers.address(self._STAMPS) + 4 * words * storage
+            words_of[_STAMPS] = (buffers.address(self.STAMPS) + 4 * words * storage
                                  - first) % (1 << 32)
             if self.noted:
                 words_of[_NOTES] = (buffers.address(self._ALL_NOTES) + 4 * words * storage
@@ -256,7 +300,7 @@ class Pool:
             buffers.fill(self._MAPS, maps.reshape(-1))
         buffers.fill(self.BLOCKS, blocks.reshape(-1))
         buffers.fill(self.COUNTS)
-        buffers.fill(self._STAMPS, stamps.reshape(-1))
+        buffers.fill(self.STAMPS, *([] if self.by_launch else [stamps.reshape(-1)]))
         members = {block // 2: numbers for block, numbers in members.items()}
         if self.unit is not None:
             self.unit.fill(task, members, self.anchor)
@@ -289,7 +333,8 @@ class Pool:
         return (words[_END] - words[_START]) // 4 + words[_COUNT]
 
     def target(self, session, block) -> tuple:
-        """As of :class:`~sw.compile.frontiers.queue.ListRing`, of the set in a block."""
+        """Of the set in a block: the address behind the list's last entry, the address of the word
+        for the unit's count, and this count."""
         words, word = self._words(session, block), _WORDS * block + _COUNT
         return (words[_END] + 4 * words[_COUNT],
                 session.task.buffers.address(self.BLOCKS) + 4 * word, words[_COUNT])
@@ -301,18 +346,11 @@ class Pool:
     def _words(self, session, block):
         return session.read(self.BLOCKS, (block + 1) * _WORDS)[-_WORDS:].tolist()
 
-    # On the device: blocks by their distances from the first, in bytes.
+    # On the device
 
-    @staticmethod
-    def distance(block) -> int:
-        """The distance of a block."""
-        return block << _SHIFT
-
-    def address(self, k, distance):
-        """A new register with the address of the block at a distance."""
-        into = k.a.reg("block")
-        k.a.add(into, distance, k.constant(k.address(self.BLOCKS), "blocks"))
-        return into
+    def address(self, k, block) -> int:
+        """The address of a block."""
+        return k.address(self.BLOCKS) + (block << _SHIFT)
 
     @staticmethod
     def load_size(k, address, into, exact=True):
@@ -339,9 +377,6 @@ class _Set(Input):
     def __init__(self, fields, index=0):
         self._fields, self._index = fields, index
 
-    def fill(self, task):
-        """The pool is filled by the program."""
-
     def _load(self, k, words):
         """The registers get words of the block; ``words`` has a word for each."""
         block = self._fields.block(k, self._index)
@@ -351,7 +386,7 @@ class _Set(Input):
 
 class SetList(_Set):
     """A set as its list."""
-    name = "queue"
+    name = QUEUE
     listed = still = True
 
     @property
@@ -370,8 +405,8 @@ class SetList(_Set):
         self.entries(k, self.start, self.end, more)
 
     def entries(self, k, start, end, more=()):
-        """As of :class:`~sw.compile.frontiers.queue.Queue`; ``more`` has further words, by their
-        registers."""
+        """In the prologue, or in a pass before: ``start`` and ``end`` = the addresses of the first
+        entry and behind the last; ``more`` has further words, by their registers."""
         words = {start: _START, end: _END, **dict(more)}
         if not self._fields.pool.counts:
             self._load(k, words)
@@ -393,11 +428,9 @@ class SetList(_Set):
         return 4 * k.task.lanes
 
     def entry_count(self, session, argument) -> int:
-        """As of :class:`~sw.compile.frontiers.queue.Queue`."""
         return self._fields.pool.size(session, self._fields.block_of(argument, self._index))
 
     def first_entry(self, session, argument) -> int:
-        """As of :class:`~sw.compile.frontiers.queue.Queue`."""
         return self._fields.pool.first_entry(session,
                                              self._fields.block_of(argument, self._index))
 
@@ -436,7 +469,7 @@ class SetMap(_Set):
 
 class StampTest(_Set):
     """A set by its vertices' stamps."""
-    name = "counter"
+    name = VALUES
 
     def prepare(self, k):
         self._stamps, self._number = k.a.regs("stamps", "set_number")
@@ -451,21 +484,20 @@ class StampTest(_Set):
         k.a.seqz(into, into)
 
 
-def lead(k, fields, index, block=None):
-    """In one warp at least, of a kernel of the superstep: prepare the other block of a set that is
-    made, as of :class:`Made`. ``block`` is a register with the address of the set's block, if there
-    is one."""
-    a, pool = k.a, fields.pool
-    other, start, number, argument = a.regs("other_block", "list", "next_number", "argument")
-    if block is None:
-        k.argument(argument)
-        block = fields.block(k, index, argument)
-    a.xori(other, block, 4 * _WORDS)
-    if pool.ends:
+def lead(k, pool, block, storage=None):
+    """In one warp at least, before the next superstep: prepare the other block of a set that is
+    made, as of :class:`Made`. ``block`` is a register with the address of the set's block,
+    ``storage`` the number of its storage, if that is known."""
+    a = k.a
+    other, start, number = a.regs("other_block", "list", "next_number")
+    a.xori(other, block, pool.BLOCK)
+    if pool.ends and storage is None:
         a.lw(start, block, 4 * _START)
     if pool.stamped:
         a.lw(number, block, 4 * _NUMBER)
     if pool.ends:
+        if storage is not None:
+            start = k.constant(pool.start(k, storage))
         a.sw(start, other, 4 * _END)
     if pool.counts:
         a.sw(a.zero, other, 4 * _COUNT)
@@ -498,6 +530,10 @@ class Made:
         self._word = k.address(pool.COUNTS) + 4 * index if pool.counted else None
         self._fields, self._index = fields, index
         stamps = pool.marks or (several and not pool.claims_bits)
+        if stamps and pool.by_launch:
+            self._number, stamps = a.reg("launch"), False
+            fields.launch(k, self._number)
+            self._stamps = k.distance(pool.anchor, pool.STAMPS)
         if not pool.ends and not stamps and pool.form is None:
             return
         block = self._tail = fields.block(k, index)         # END is its first word
@@ -522,7 +558,7 @@ class Made:
         a.lw(self._map, block, 4 * _MAP)
         if k.clears:
             cleared = a.reg("clear")
-            a.xori(cleared, block, 4 * _WORDS)
+            a.xori(cleared, block, self._pool.BLOCK)
             a.lw(cleared, cleared, 4 * _MAP)
             a.add(cleared, cleared, k.constant(form.first(k.task), "map_first"))
             clear(k, cleared, form.words(k.task))
@@ -599,9 +635,9 @@ class Made:
     def finish(self):
         """At the end of the kernel, in all lanes. The last warp of each core prepares the other
         block, if the kernel leads."""
-        if self._k.clears and self._pool.leads:
+        if self._k.clears and self._pool.kernels_lead(self._k):
             with self._k.last_warp():
-                lead(self._k, self._fields, self._index)
+                self._fields.lead(self._k, self._index)
         if self._pool.unit is not None:
             gathering.close_list(self._k)
         if self._count is None:

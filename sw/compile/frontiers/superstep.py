@@ -10,21 +10,21 @@ from typing import Any
 
 from base.errors import UserError
 from sw.compile.frontiers import FRONTIERS, Pair
-from sw.compile.frontiers.frontier import PULLING, Frontier, Input
-from sw.compile.frontiers.made import REVERSE, VALUES, List, Map, ReverseQueue
+from sw.compile.frontiers.frontier import (
+    LISTS, PULLING, QUEUE, REVERSE, VALUES, Input, lacks_list)
+from sw.compile.frontiers.made import List, Map, ReverseQueue
 from sw.compile.frontiers.maps import FORMS
 from sw.compile.frontiers.pile import NearSet
-from sw.compile.frontiers.queue import Queue
-from sw.compile.frontiers.sets import Made, SetList, SetMap, StampTest, lead
+from sw.compile.frontiers.sets import Made, SetList, SetMap, StampTest
 from sw.compile.frontiers import unit_lists
 from sw.compile.frontiers.unit_lists import SetLists
 
 
-__all__ = ["Superstep", "choose"]
+__all__ = ["Superstep", "check_none", "choose", "passed_over"]
 
 
 #: Kinds of sets that list their vertices.
-_LISTS = Queue.name, unit_lists.NAME
+_LISTED = QUEUE, LISTS
 
 
 class _WordTest(Input):
@@ -41,46 +41,10 @@ class _WordTest(Input):
     def __init__(self, operator):
         self.member_data, self.member = operator.member_data, operator.member
 
-    def fill(self, task):
-        """The pool is filled by the program."""
 
-    def prepare(self, k):
-        """The operator has prepared what it needs."""
-
-
-class _Reversed(ReverseQueue):
-    """A reverse queue, and the operator's input set, by which its edges are tested.
-
-    Parameters
-    ----------
-    tests : Input or None
-        The set.
-    base : str
-        The array in whose addresses vertices are listed.
-    """
-
-    def __init__(self, tests, base):
-        self._tests, self._array = tests, f"{base}_unfound"
-        self.by_words = tests is not None and tests.by_words
-
-    def reserve(self, task):
-        if self._array not in task.buffers:         # operators share lists
-            super().reserve(task)
-
-    def prepare(self, k):
-        super().prepare(k)
-        if self._tests is not None:
-            self._tests.prepare(k)
-
-    def member_data(self, k, vertex, into):
-        self._tests.member_data(k, vertex, into)
-
-    def member(self, k, vertex, data, into):
-        self._tests.member(k, vertex, data, into)
-
-
-class Superstep(Frontier):
-    """What an edge operator leaves: the set of the vertices that it adds, if it has one.
+class Superstep:
+    """What an edge operator leaves: the set of the vertices that it adds, if it has one, and the
+    number of the superstep.
 
     Parameters
     ----------
@@ -92,56 +56,72 @@ class Superstep(Frontier):
 
     Attributes
     ----------
-    number : GeneralRegister
-        A word whose last bit is that of the superstep's number.
+    deduplicate : bool
+        Whether a vertex that is added several times in a superstep is stored, and counted, once.
     made : dict of int to Made
         In a kernel: the sets that it makes, by the members of its group; 0 is the operator.
     """
 
-    _bits: Any = None               # as of Queue
+
+    #: A :class:`~sw.compile.compaction.contraction.Bits` while additions only leave bits.
+    _bits: Any = None
 
     def __init__(self, operator, name, claimed):
-        super().__init__(operator.counts_once, True, True)
+        self.deduplicate = operator.counts_once
         self._operator, self.name, self._claimed = operator, name, claimed
 
     @property
-    def BITS(self):
-        """As of :class:`~sw.compile.frontiers.frontier.Frontier`."""
+    def bits(self) -> tuple[str, ...]:
+        """Buffers of bits, one for each list that additions may go to (:meth:`note`); empty if
+        there are no lists."""
         operator = self._operator
         if operator.pile is not None:
-            return (*Queue.BITS, "far_bits")
-        return Queue.BITS if operator.makes_set and operator.fields.pool.lists else ()
+            return "frontier_bits", "far_bits"
+        return ("frontier_bits",) if operator.makes_set and operator.fields.pool.lists else ()
 
     def note(self, bits):
-        """As of :class:`~sw.compile.frontiers.queue.Queue`."""
+        """From here on additions only leave bits, a
+        :class:`~sw.compile.compaction.contraction.Bits` for the buffers :attr:`bits`. None: they
+        are stored again."""
         self._bits = bits
 
-    def take(self, k, number, vertex):
-        """As of :class:`~sw.compile.frontiers.queue.Queue`."""
+    def take(self, number, vertex):
+        """Add the active lanes' vertices, whose bit ``number`` was noted."""
         self.made[0].append(vertex, number)
 
     def targets(self, session, argument) -> list:
-        """As of :class:`~sw.compile.frontiers.queue.Queue`."""
+        """For each buffer of :attr:`bits`: the address behind the last entry of its list, the
+        address of the word with the number of entries that the Stream Compaction Unit has added,
+        and this number."""
         fields, pile = self._operator.fields, self._operator.pile
         block = fields.block_of(argument, self._operator.reads_set)
         return [fields.pool.target(session, block), *([pile.target(session)] if pile else ())]
 
     def prepare(self, k):
-        self.number = k.given
+        """In the prologue, before the input is prepared."""
+        self._k = k
+
+    @property
+    def number(self):
+        """In the prologue: a register whose last bit is that of the superstep's number."""
+        return self._k.given
 
     def make(self, k):
+        """In the prologue, behind what the input prepares: make ready what the superstep adds to.
+        """
         fields, made = self._operator.makers(k)
         self.made = {}
         if k.gathers or fields.pool.form is not None:       # others only clear maps
             self.made = {number: self._make(k, fields, index, number)
                          for number, index in made.items()}
-        elif k.leads and made and fields.pool.leads:
+        elif k.leads and made and fields.pool.kernels_lead(k):
             with k.last_warp():
                 self.lead(k)
 
     @property
     def leads_late(self):
-        """As of :class:`~sw.compile.frontiers.frontier.Frontier`."""
+        """Whether the kernel that goes through a list may prepare the next sets behind its
+        prologue, which warps without an entry leave before."""
         # Without a list of edges no set is made, and the host takes the same block again.
         return self._operator.fields.pool.counts
 
@@ -150,10 +130,11 @@ class Superstep(Frontier):
         does not."""
         fields, made = self._operator.makers(k)
         for index in made.values():
-            lead(k, fields, index)
+            fields.lead(k, index)
 
     @property
-    def by_unit(self):
+    def by_unit(self) -> bool:
+        """Whether the units of the cores keep its set as lists."""
         return self._operator.makes_set and self._operator.fields.pool.unit is not None
 
     def open_lists(self, k):
@@ -168,16 +149,17 @@ class Superstep(Frontier):
             return NearSet(k, fields, index, self._operator.pile)
         return Made(k, fields, index, self._claimed and not number)
 
-    def finish(self, k):
+    def finish(self):
+        """The kernel's end; all lanes are active."""
         for made in self.made.values():
             made.finish()
 
-    def parity(self, k, into, place=0):
+    @staticmethod
+    def parity(k, into, place=0):
+        """In the prologue: ``into`` = the last bit of the superstep's number, shifted to the left
+        by ``place``."""
         k.a.andi(into, k.given, 1)
         k.shifted(into, into, place)
-
-    def number_of(self, session, argument):
-        return argument & 1
 
     def claim(self, vertex, into, key):
         """``into`` = 1 in the lane that is the first to claim its vertex; ``key`` is a register
@@ -208,7 +190,7 @@ def choose(sides) -> list:
     if not any(side.algorithm.has_sets or (pair is not None and pair.input == REVERSE
                                            and side.algorithm.reverses(side))
                for side, pair in zip(sides, asked)):
-        _check_nothing(sides[0])
+        check_none(sides[0])
     output = _output(sides, asked)
     pairs = [Pair(_input(side, pair, output), output) for side, pair in zip(sides, asked)]
     for side, pair in zip(sides, pairs):
@@ -251,17 +233,17 @@ def _output(sides, asked):
         return outputs[0]
     pushing = [side for side, pair in zip(sides, asked) if side.direction == "push"
                and (pair is None or pair.input == REVERSE)]
-    queues = [Pair(Queue.name, Queue.name)] * len(pushing)
+    queues = [Pair(QUEUE, QUEUE)] * len(pushing)
     if not any(side.algorithm.reads(side) for side in sides):
         return VALUES                           # without readers a set is only counted
     if pushing and all(unit_lists.lacks(side) is None and (
             side.config.cores == 1 or side.config.exchanges) for side in sides):
         # On other cores a queue shares the work better (docs/schedules.md).
-        return unit_lists.NAME
+        return LISTS
     listed = [_refusal(side, pair, pushing, queues) is None
               for side, pair in zip(pushing, queues)]
     if listed and (any if hybrid else all)(listed):
-        return Queue.name
+        return QUEUE
     return VALUES
 
 
@@ -273,20 +255,29 @@ def _input(side, pair, output):
         pair = None
     elif pair is not None and not (side.switches and not pulls and pair.input == REVERSE):
         return pair.input
-    lists = output in _LISTS
+    lists = output in _LISTED
     tests = pulls and (lists or side.algorithm.known_by_words)
-    if tests or (output == Queue.name and Queue.lacks_list(side) is not None):
+    if tests or (output == QUEUE and lacks_list(side) is not None):
         return VALUES
     return output
 
 
-def _check_nothing(side):
+def check_none(side):
+    """Raise UserError if a task without a frontier is asked for one."""
     plan = side.plan
     for what, value in (("frontier", plan.frontier), ("deduplication", plan.deduplicate)):
         if value is not None:
-            raise UserError(f"{side.algorithm.name} has no choice of {what}: its operators of "
-                            "edges go through all vertices, and none has a result (`from_` and "
-                            "`apply_modified` are about sets)")
+            raise UserError(f"{side.algorithm.name} has no choice of {what}: "
+                            f"{side.algorithm.no_frontier}")
+
+
+def passed_over(side) -> list[tuple[str, str]]:
+    """The frontiers that a side of a task has not, though it would sooner have them than its own:
+    the name of each, and the reason."""
+    if side.input is None or side.input.listed or side.direction == "pull":
+        return []
+    reason = lacks_list(side)
+    return [] if reason is None else [(QUEUE, reason)]
 
 
 def _possible(sides):
@@ -301,9 +292,9 @@ def _possible(sides):
 
 def _refusal(side, pair, sides, pairs):
     """Why a side cannot have a pair, or None; ``pairs`` are those of all ``sides``."""
-    if pair.output == unit_lists.NAME and (reason := unit_lists.lacks(side)) is not None:
+    if pair.output == LISTS and (reason := unit_lists.lacks(side)) is not None:
         return reason
-    if pair.input == unit_lists.NAME:
+    if pair.input == LISTS:
         return SetLists.lacks(side)
     read = side.algorithm.sets_are_read or any(one.algorithm.reads(one) for one in sides)
     if pair.output != VALUES and (not read or (pair.input == VALUES and all(
@@ -317,16 +308,16 @@ def _refusal(side, pair, sides, pairs):
         if not listing:
             return ("no operator of edges has a filter of its destinations (`to`), whose vertices "
                     "would be listed")
-        if pair.output in _LISTS and not side.switches:
+        if pair.output in _LISTED and not side.switches:
             return "pulling tests the sources of edges, which a list does not tell"
-    if pair.input in (REVERSE, Queue.name):
-        if pair.input == Queue.name and side.direction == "pull":
+    if pair.input in (REVERSE, QUEUE):
+        if pair.input == QUEUE and side.direction == "pull":
             return PULLING
         # A format that makes lists of the frontier's rows has room for those of one operator.
         if len(listing) > 1 and side.format.image.virtual:
             return (f"format {side.plan.format!r} has room for a list of the rows of one operator "
                     f"of edges, and {' and '.join(sorted(listing))} go by lists")
-        return Queue.lacks_list(side)
+        return lacks_list(side)
     return None
 
 
@@ -335,15 +326,15 @@ def _made(pair, fields):
     set as it is."""
     if pair.input in (pair.output, REVERSE, VALUES):
         return None
-    stored = SetList(fields) if pair.output == Queue.name else SetMap(fields)
-    return List(stored) if pair.input == Queue.name else Map(pair.input, stored)
+    stored = SetList(fields) if pair.output == QUEUE else SetMap(fields)
+    return List(stored) if pair.input == QUEUE else Map(pair.input, stored)
 
 
 def _tested(pair):
     """The kind by which a side that reads sets goes, or tests vertices."""
     if pair.input != REVERSE:
         return pair.input
-    return VALUES if pair.output in _LISTS else pair.output
+    return VALUES if pair.output in _LISTED else pair.output
 
 
 def _chosen(side, pair, made):
@@ -352,14 +343,14 @@ def _chosen(side, pair, made):
     if operator.reads(side):
         if made is not None:
             read = made
-        elif kind in _LISTS:
-            read = (SetList if kind == Queue.name else SetLists)(fields)
+        elif kind in _LISTED:
+            read = (SetList if kind == QUEUE else SetLists)(fields)
         elif kind in FORMS:
             read = SetMap(fields)
         else:
             read = _WordTest(operator) if operator.known_by_words else StampTest(fields)
     if pair.input == REVERSE and operator.reverses(side):
-        read = _Reversed(read, operator.base_array(side))
+        read = ReverseQueue(read, operator.base_array(side))
     if read is None and not operator.makes_set:
         return None, None
     return Superstep(operator, pair.output, operator.claims(side)), read

@@ -12,16 +12,12 @@ read of a set's block.
 import numpy as np
 
 from hw.isa import Csr
-from sw.compile.frontiers.frontier import PULLING, Input
+from sw.compile.frontiers.frontier import LISTS, PULLING, Input
 from sw.compile.kernels import gathering
 from sw.compile.kernels.kernel import round_up
 
 
-__all__ = ["NAME", "OwnList", "SetLists", "UnitLists", "lacks"]
-
-
-#: The kind of a set.
-NAME = "lists"
+__all__ = ["OwnList", "SetLists", "UnitLists", "lacks"]
 
 
 def lacks(side) -> str | None:
@@ -118,19 +114,13 @@ class SetLists(Input):
     index : int, optional
         The set's block in the fields.
     """
-    name = NAME
+    name = LISTS
     listed = still = by_unit = True
     apart = staticmethod(UnitLists.apart)
     LENGTHS_APART = UnitLists.LENGTHS_APART
 
     def __init__(self, fields, index=0):
         self._fields, self._index = fields, index
-
-    def fill(self, task):
-        """The pool is filled by the program."""
-
-    def prepare(self, k):
-        """The warps that need the addresses ask for them."""
 
     @staticmethod
     def lacks(side) -> str | None:

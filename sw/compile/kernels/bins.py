@@ -3,7 +3,8 @@
 Schedules that divide rows by their number of edges (SparseWeaver, table 4.1: TWC and TWCE) put each
 row into the queue of one of three bins. An entry is three words, in three arrays: the base vertex,
 the location of the first edge, and the location behind the last. The queues are in global memory
-(:class:`DeviceBins`) or in the local memory of a core.
+(:class:`DeviceBins`) or in local memory, for each group of a core's warps
+(:mod:`sw.compile.kernels.scope`).
 
 A warp appends the rows of its lanes by one scan over the lanes, and by one atomic instruction, in
 which a lane for each queue moves the queue's end (:class:`Claim`).
@@ -100,9 +101,9 @@ class Claim:
 
 
 class CoreBins:
-    """The queues of a round's rows in the local memory of a core. An entry is three words.
+    """The queues of a round's rows in the local memory of a group. An entry is three words.
 
-    In a round each lane of the core appends a row at most, or a part of a row for each bin; then
+    In a round each lane of the group appends a row at most, or a part of a row for each bin; then
     there is a barrier, and the warps go through the entries. The warps append to one of two sets of
     queues by one of four blocks of words, in turn. While a warp appends, it makes the next block
     ready. So one barrier a round is enough.
@@ -131,6 +132,8 @@ class CoreBins:
         k.times(lane, lane, self._capacity(k.task))
         a.li(self._own_start, self._first)
         a.add(self._own_start, self._own_start, lane)
+        k.task.scope.move(k, self._own_tail, self._tail_words(k.task))
+        k.task.scope.move(k, self._own_start, self._entry_words(k.task, bins))
         a.li(self._block, self._BLOCKS * self._block_bytes)
         a.mv(self._half, a.zero)
         self._ready()
@@ -141,8 +144,8 @@ class CoreBins:
 
     @classmethod
     def _capacity(cls, task):
-        """Bytes of a queue: an entry for each lane of the core."""
-        return cls.ENTRY_BYTES * task.warps * task.config.threads
+        """Bytes of a queue: an entry for each lane of the group."""
+        return cls.ENTRY_BYTES * task.scope.warps * task.config.threads
 
     @property
     def _set_bytes(self):
@@ -151,9 +154,16 @@ class CoreBins:
     @classmethod
     def reserve(cls, task, bins):
         """Reserve local memory. Raises UserError, with sizes, if there is too little."""
-        task.local.reserve("bin_tails", cls._BLOCKS * task.config.threads)
-        task.local.reserve("bin_entries",
-                           cls._SETS * len(bins) * cls._capacity(task) // 4)
+        task.scope.reserve(task.local, "bin_tails", cls._tail_words(task))
+        task.scope.reserve(task.local, "bin_entries", cls._entry_words(task, bins))
+
+    @classmethod
+    def _tail_words(cls, task):
+        return cls._BLOCKS * task.config.threads
+
+    @classmethod
+    def _entry_words(cls, task, bins):
+        return cls._SETS * len(bins) * cls._capacity(task) // 4
 
     def _ready(self):
         """Go on to the next block and the next set, and empty its queues."""
@@ -184,10 +194,12 @@ class CoreBins:
         a.addi(end, self._block, (self._BLOCKS - 1) * size)
         a.andi(end, end, self._BLOCKS * size - 1)
         a.add(end, end, k.constant(self._tails, "bin_tails"))
+        k.task.scope.move(k, end, self._tail_words(k.task))
         a.lw(end, end, 4 * which)
         a.li(first, self._first + self._bins.index(which) * self._capacity(k.task)
              + self._set_bytes)
         a.sub(first, first, self._half)
+        k.task.scope.move(k, first, self._entry_words(k.task, self._bins))
         return first, end
 
 
@@ -319,7 +331,7 @@ class BinRows:
     ends : GeneralRegister
         From :meth:`DeviceBins.read`.
     lanes : int or None
-        Neighbouring lanes of a warp that share an entry; None if all lanes of a core do.
+        Neighbouring lanes of a warp that share an entry; None if all lanes of a scope do.
     """
     filtered = False
 
@@ -341,7 +353,7 @@ class BinRows:
         a.li(start, bins.start(self._which))
         a.sub(length, self._last, start)
         if self._lanes is None:
-            a.csrr(self._pointer, Csr.CORE_ID)
+            k.task.scope.taker(k, self._pointer)
         else:
             k.lane_index(self._pointer)
             k.shifted(self._pointer, self._pointer, -log2(self._lanes))
@@ -359,9 +371,9 @@ class BinRows:
         """Go on to the next round. All lanes are active."""
         k = self._k
         if self._split.waits:
-            k.barrier()                     # all warps have read the last answer
+            k.task.scope.barrier(k)         # all warps have read the last answer
             self._split.offer(self._split.ask())
-            k.barrier()
+            k.task.scope.barrier(k)
         self._split.go_on()
         self._split.take(self._pointer)
         self._load()

@@ -53,9 +53,8 @@ class EdgeRecords:
         """Reserve the rows. The sides of a hybrid share them, since their kernels never run
         together. Raises UserError if local memory is full."""
         for place, rows in ((_IDS, 1), (_RECORDS, 1 + task.algorithm.weighted)):
-            if place not in task.local:
-                task.local.reserve(place, rows * task.config.threads, "warp",
-                                   align=task.config.threads)
+            task.local.share(place, rows * task.config.threads, "warp",
+                             align=task.config.threads)
 
     def register(self, rows):
         """Write the ID of the lane's vertex, or that the vertex is not in the frontier, and

@@ -33,7 +33,7 @@ def gather(k, item, others=(), last=True):
     if item.gathers:
         task.algorithm.end(k)
         if task.frontier is not None:
-            task.frontier.finish(k)
+            task.frontier.finish()
     if not last:
         task.schedule.go_on(k)
     k.a.place(done)

@@ -116,8 +116,8 @@ class Kernel:
     clears : bool
         Whether this part clears what the superstep's results will be written to. One part does so,
         which all warps go through.
-    frontier : sw.compile.frontiers.frontier.Frontier or None
-        The frontier that the superstep adds to, after :meth:`open_frontier`.
+    frontier : sw.compile.frontiers.superstep.Superstep or None
+        What the superstep adds to, after :meth:`open_frontier`.
     input : sw.compile.frontiers.frontier.Input or None
         The input that the superstep reads, after :meth:`open_frontier`.
     lanes_apart : int
@@ -176,7 +176,7 @@ class Kernel:
         """Like :meth:`phase`, within the work on edges. Phases change often there, and each mark is
         an instruction. So unless the task asks for them there are no marks, and all the work counts
         as edge access."""
-        if self.task.phases:
+        if self.task.plan.phases:
             self.a.phase(number)
 
     # Constants
@@ -198,9 +198,10 @@ class Kernel:
         """In the prologue: prepare the frontier and the input of the task, if it has them. A kernel
         that gathers, but not by the input, leaves the input to the kernels before it."""
         self.frontier, self.input = self.task.frontier, self.task.input
-        for part in dict.fromkeys((self.frontier, self.input)):
-            if part is not None and (part is self.frontier or self.leads or not self.gathers):
-                part.prepare(self)
+        if self.frontier is not None:
+            self.frontier.prepare(self)
+        if self.input is not None and (self.leads or not self.gathers):
+            self.input.prepare(self)
         if self.frontier is not None:
             self.frontier.make(self)
 
@@ -216,9 +217,12 @@ class Kernel:
 
     def argument(self, into):
         """``into`` = the argument of the launch; in a fused loop
-        (:mod:`sw.compile.kernels.fusion`), of the superstep."""
+        (:mod:`sw.compile.kernels.fusion`), of the superstep. Where that is a record, ``into`` is
+        the superstep's number."""
         if self.a.argument is None:
             self.a.csrr(into, Csr.MSCRATCH)
+        elif self.a.record is not None:
+            self.a.lw(into, self.a.argument, self.a.record)
         else:
             self.a.mv(into, self.a.argument)
 
@@ -226,7 +230,7 @@ class Kernel:
     def given(self) -> GeneralRegister:
         """In the prologue: a register with the argument, as of :meth:`argument`, to be read only.
         """
-        if self.a.argument is not None:
+        if self.a.argument is not None and self.a.record is None:
             return self.a.argument
         into = self.a.reg("argument")
         self.argument(into)

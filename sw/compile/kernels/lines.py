@@ -2,7 +2,7 @@
 
 import dataclasses
 
-from hw.isa import Instruction
+from hw.isa import Format, Instruction
 from hw.operations import Unit
 from sw.compile.asm.assembler import GeneralRegister
 
@@ -68,6 +68,12 @@ class VirtualLine:
         """The line with another register."""
         return VirtualLine.of(self.row, {field: new if value is old else value
                                    for field, value in self.operands.items()})
+
+    @property
+    def only_writes(self) -> bool:
+        """Whether all that the instruction does is to compute what it writes."""
+        return (self.row.unit in (Unit.ALU, Unit.MUL) and not self.row.control
+                and self.row.format not in (Format.CSR, Format.CSI))
 
     @property
     def masks(self) -> bool:

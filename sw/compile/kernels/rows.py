@@ -31,8 +31,8 @@ class Rows:
         Number of warps of a core that take part, from warp 0 on. The places of the other warps are
         beyond the round.
     together : bool
-        Whether the warps of a core go through the rounds together. Then they agree on :meth:`more`,
-        and there is a barrier between :meth:`advance` and the next round.
+        Whether the warps of the task's scope go through the rounds together. Then they agree on
+        :meth:`more`, and there is a barrier between :meth:`advance` and the next round.
 
     sharing : int
         How many neighbouring lanes share a vertex.
@@ -66,7 +66,7 @@ class Rows:
         task = k.task
         rows = task.config.threads // sharing * many
         if together:
-            rows *= warps or task.warps
+            rows *= warps or task.scope.warps
         self._together, self._ranged = together, ranged
         self._split = split(k, 4 * rows, warps=warps, together=together)
         self.queued = queued = task.queued and not k.layout.active
@@ -84,7 +84,11 @@ class Rows:
         label ``done``, if there is one."""
         k, a = self._k, self._k.a
         index = a.reg("index")
-        k.lane_index(index, k.config.threads * self._many, self._warps)
+        places = k.config.threads * self._many
+        if self._together and k.task.scope.groups > 1:
+            k.task.scope.lane_index(k, index, places)
+        else:
+            k.lane_index(index, places, self._warps)
         k.shifted(index, index, -log2(self._sharing))
         if self._queue is None:
             self._start_all(index, done)
@@ -121,8 +125,8 @@ class Rows:
         return self._split.waits
 
     def ask(self):
-        """At the beginning of a round, if the warps of a core go through rounds together. Gives the
-        argument of :meth:`offer`."""
+        """At the beginning of a round, if the warps of a scope go through rounds together. Gives
+        the argument of :meth:`offer`."""
         return self._split.ask()
 
     def offer(self, answer):

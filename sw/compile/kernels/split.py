@@ -2,8 +2,8 @@
 
 The work is a sequence of vertices, of queue entries or of blocks of edges. The sequence is divided
 into parts of equal size. A *taker* takes one part after another: a warp for itself, or the warps of
-a core together. Every taker begins with the part of its own number. A split distributes the other
-parts:
+a :mod:`scope <sw.compile.kernels.scope>` together: those of a core or of a group. Every taker
+begins with the part of its own number. A split distributes the other parts:
 
 *static*
     The takers go on in turn: each of n takers goes on by n parts.
@@ -11,7 +11,7 @@ parts:
     The takers ask a counter in global memory, by one atomic addition a part. A taker that is done
     early takes more.
 
-A warp asks one part ahead, so that the latency passes while the warp works on a part. For a core,
+A warp asks one part ahead, so that the latency passes while the warp works on a part. In a scope,
 the first warp asks at the beginning of a round. Two counters change roles: superstep s takes from
 counter s mod 2 and makes the other counter ready for the next superstep.
 """
@@ -23,7 +23,7 @@ from sw.compile.asm.assembler import Condition
 __all__ = ["SPLITS", "Split", "passed", "reserve", "split"]
 
 
-#: The place in local memory where the warp that asks for its core leaves the answer.
+#: The place in local memory where the warp that asks for its scope leaves the answer.
 _SLOT = "ticket"
 
 
@@ -45,8 +45,7 @@ def reserve(task):
         for names in _all_arrays(task):
             for name, words in zip(names, (2, 1)):
                 task.buffers.reserve(name, words)
-        if _SLOT not in task.local:
-            task.local.reserve(_SLOT, 1)
+        task.scope.reserve(task.local, _SLOT, 1)
 
 
 def passed(k, task):
@@ -82,13 +81,13 @@ class Split:
     warps : int
         Warps of a core that take part.
     together : bool
-        Whether the warps of a core are one taker.
+        Whether the warps of a scope are one taker.
     """
 
     def __init__(self, k, part, warps, together):
         self._k, self._warps, self._together = k, warps, together
-        self._part = part
-        self._takers = k.config.cores * (1 if together else warps)
+        self._part, self._scope = part, k.task.scope
+        self._takers = self._scope.takers if together else k.config.cores * warps
         self._stride = self._part * self._takers
         self._end = self._place = None
 
@@ -127,7 +126,10 @@ class Split:
         if self._takers == 1:
             return
         taker, factor = a.regs("taker", "factor")
-        a.csrr(taker, Csr.CORE_ID if self._together else Csr.WARP_ID)
+        if self._together:
+            self._scope.taker(k, taker)
+        else:
+            a.csrr(taker, Csr.WARP_ID)
         if not self._together and k.config.cores > 1:
             core = a.reg("core")
             a.csrr(core, Csr.CORE_ID)
@@ -143,7 +145,7 @@ class Split:
         self._k.step(into, self._stride, pointer)
 
     def ask(self):
-        """At the beginning of a round, if the warps of a core are one taker. Gives the register in
+        """At the beginning of a round, if the warps of a scope are one taker. Gives the register in
         which the answer is going to be, or None."""
 
     def offer(self, answer):
@@ -208,7 +210,7 @@ class _Counter(Split):
         a = self._k.a
         after = a.label("others")
         warp = a.reg("warp")
-        a.csrr(warp, Csr.WARP_ID)
+        self._scope.warp(self._k, warp)
         a.bnez(warp, after)
         body()
         a.place(after)
@@ -232,8 +234,12 @@ class _Counter(Split):
         a = self._k.a
         slot = a.reg("slot")
         a.shfl_idx(answer, answer, a.zero)
-        a.li(slot, self._k.task.local.address(_SLOT))
+        self._slot(slot)
         a.sw(answer, slot)
+
+    def _slot(self, into):
+        self._k.a.li(into, self._k.task.local.address(_SLOT))
+        self._scope.move(self._k, into, 1)
 
     def second(self, into, pointer):
         a = self._k.a
@@ -253,7 +259,7 @@ class _Counter(Split):
         a = self._k.a
         distance = a.reg("distance")
         if self._together:
-            a.li(distance, self._k.task.local.address(_SLOT))
+            self._slot(distance)
             a.lw(distance, distance)
         else:
             a.shfl_idx(distance, self._drawn, a.zero)

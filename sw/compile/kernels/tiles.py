@@ -108,9 +108,9 @@ class TileLists:
     def reserve(cls, task):
         """Reserve local memory. Raises UserError, with sizes, if there is too little."""
         count = len(cls.widths(task))
-        if count and cls._ENDS not in task.local:       # there may be two directions
-            task.local.reserve(cls._ENDS, cls._BLOCKS * cls._block_bytes(task, count) // 4)
-            task.local.reserve(cls._ENTRIES, cls._SETS * cls._set_bytes(task, count) // 4)
+        if count:
+            task.local.share(cls._ENDS, cls._BLOCKS * cls._block_bytes(task, count) // 4)
+            task.local.share(cls._ENTRIES, cls._SETS * cls._set_bytes(task, count) // 4)
 
     def _ready(self):
         """Go on to the next block and the next set, and empty its lists."""
@@ -259,8 +259,7 @@ class Election:
     @classmethod
     def reserve(cls, task):
         """Reserve local memory for the table: 16 bits a lane."""
-        if cls._TABLE not in task.local:            # there may be two directions
-            task.local.reserve(cls._TABLE, 16)
+        task.local.share(cls._TABLE, 16)
 
     def _slot(self, into, bit):
         """``into`` = the address of the operand for the lane with this bit."""

@@ -1,9 +1,10 @@
-"""The walk along rows: a lane, a few lanes, or all lanes of a core go through the edges of a row.
+"""The walk along rows: a lane, a few lanes, or all lanes of a core or of a group of its warps
+(:mod:`sw.compile.kernels.scope`) go through the edges of a row.
 
 The lanes that share a row take consecutive edges. So loads of the row are coalesced. A lane keeps
 values of the base vertex in registers, and collects there. At the end of the row the lanes that
 share it merge what they have collected: the lanes of a warp by butterfly shuffles, the warps of a
-core by local memory. One lane then finishes the vertex. Where the first edge that counts ends a
+scope by local memory. One lane then finishes the vertex. Where the first edge that counts ends a
 search, a vote ends the search for all lanes of a warp that share the row.
 
 A lane takes several edges in a turn, as long as its row has as many left. So their loads are under
@@ -50,7 +51,7 @@ class Walk:
     width : int
         Lanes of a warp that share a row, a power of two.
     warps : int
-        Warps of the core that share a row; more than 1 only with all lanes of each.
+        Warps that share a row: 1, or with all lanes of each those of the task's scope.
     edges : float, optional
         Edges of the row of an edge, on average; ``task.row_length`` if not given.
     beside : bool
@@ -85,9 +86,9 @@ class Walk:
 
     @staticmethod
     def reserve(task):
-        """Reserve the local memory in which the warps of a core merge what they have collected."""
-        if _SLOTS not in task.local:
-            task.local.reserve(_SLOTS, 2 * task.warps * len(task.algorithm.private(task)))
+        """Reserve the local memory in which the warps of a scope merge what they have collected."""
+        words = len(task.algorithm.private(task))
+        task.scope.reserve(task.local, _SLOTS, 2 * task.scope.warps * words)
 
     def _share(self):
         """The lane's place among the lanes that share a row, as the distance of locations, and
@@ -99,7 +100,7 @@ class Walk:
         a.seqz(leads, lane)
         if self._warps > 1:
             warp = a.reg("warp")
-            a.csrr(warp, Csr.WARP_ID)
+            k.task.scope.warp(k, warp)
             k.times(warp, warp, self._unroll * width)
             a.add(lane, lane, warp)
         k.shifted(lane, lane, log2(k.layout.step))
@@ -221,18 +222,19 @@ class Walk:
                 k.private.take(name, other)
 
     def _merge_warps(self, others):
-        """Merge what the warps of a core have collected, in warp 0; the other warps go to
+        """Merge what the warps of a scope have collected, in its first warp; the others go to
         ``others``. Two sets of slots change roles, so one barrier a row is enough."""
         k, a, words = self._k, self._k.a, self._k.private.words
         slots, warp, own = a.regs("slots", "warp", "own_slot")
         a.add(slots, self._set, k.constant(k.task.local.address(_SLOTS), "slots"))
-        a.csrr(warp, Csr.WARP_ID)
+        k.task.scope.move(k, slots, 2 * self._warps * len(words))
+        k.task.scope.warp(k, warp)
         k.times(own, warp, 4 * len(words))
         a.add(own, own, slots)
         for number, word in enumerate(words.values()):
             a.sw(word, own, 4 * number)
         a.sub(self._set, k.constant(4 * self._warps * len(words), "set_of_slots"), self._set)
-        k.barrier()
+        k.task.scope.barrier(k)
         a.bnez(warp, others)
         for other in range(1, self._warps):
             for number, name in enumerate(words):
@@ -247,7 +249,7 @@ class Walk:
         ``turn`` calls ``go_on`` where the loop's predicate for the next turn is best computed.
         Lanes in which ``only``, if given, is 0 take no turn.
 
-        The warps of a core take blocks of the edges of a full turn. Turns of fewer edges then stay
+        The warps of a scope take blocks of the edges of a full turn. Turns of fewer edges then stay
         within the last block of the row.
         """
         k, a, count = self._k, self._k.a, len(edges)

@@ -10,6 +10,7 @@ a group                    functions of vertices, filters and sums over one set
 ``changed``                makes the set of the vertices whose word has changed
 ``split``, ``least``       for queues
 ``advance``                for queues with a pile of the far vertices (:mod:`.pile`)
+``renumber``               makes room for the numbers of launches
 ``include``, ``join``      for sets
 ``store``                  stores an element
 ``slot``                   stores the launch's argument as a word for later kernels
@@ -24,12 +25,13 @@ from __future__ import annotations
 
 import contextlib
 import functools
+from typing import Any
 
 from base.errors import UserError
-from sw.compile.frontiers import unit_lists
+from sw.compile.algorithm import VertexName
+from sw.compile.frontiers.frontier import LISTS, QUEUE
 from sw.compile.frontiers.maps import FORMS
 from sw.compile.frontiers.pile import PILE_KERNELS, Pile
-from sw.compile.frontiers.queue import Queue
 from sw.compile.frontiers.sets import Fields, Pool
 from sw.compile.lower import described
 from sw.compile.lower.addresses import Addresses
@@ -42,17 +44,28 @@ from sw.compile.lower.host_numbers import SLOTS, HostNumbers
 from sw.compile.lower.kernels import VertexKernels
 from sw.compile.lower.machine import Begun, RtlMachine
 from sw.compile.lower.operators import EdgeOperator
-from sw.compile.lower.queues import added_once, has_pile, without_infinite_deltas
+from sw.compile.lower.queues import (
+    added_once, delta_argument, has_pile, without_infinite_deltas)
 from sw.compile.lower.run import ProgramRun, of_graph
 from sw.compile.lower.specialised import specialised
 from sw.lang import facts
 from sw.lang import graph_ir as ir
 from sw.lang.facts import known
-from sw.lang.types import WORD
+from sw.lang.passes import analysed, as_written
+from sw.lang.schedule import labelled
+from sw.lang.types import WORD, Type
 from sw.vm.host import perform, value_of
 
 
-__all__ = ["ProgramAlgorithm"]
+__all__ = ["ProgramAlgorithm", "algorithm_of"]
+
+
+#: Types of parameters: as of :attr:`~sw.compile.algorithm.Algorithm.options`.
+_OPTIONS = {Type.UINT: (int,), Type.WHOLE: (int,), Type.BOOL: (int,), Type.DECIMAL: (float,),
+            Type.VERTEX: (VertexName, "hub")}
+
+#: Values of a queue's delta that the tuner tries.
+_DELTAS = None, "auto", 4, 16, 64, 256, 1024
 
 
 #: Storages beside those of sets with a name: for all vertices, for none, and between the steps of a
@@ -61,6 +74,56 @@ _STORAGES = 6
 
 #: Most sets that a kernel reads and makes.
 _MOST_SETS = 3
+
+
+def algorithm_of(program: ir.GraphProgram, check: Any = None) -> type[ProgramAlgorithm]:
+    """The algorithm of a program: a class, whose instances are runs.
+
+    Parameters
+    ----------
+    program : GraphProgram
+    check : sw.golden.results.ResultCheck, optional
+        The check of its results, if the program is a known algorithm.
+    """
+    text, program = as_written(program), analysed(program)
+    options: dict[str, tuple] = {argument.name: _OPTIONS[argument.type]
+                                 for argument in program.arguments}
+    delta, found = delta_argument(program), {}
+    if delta is not None:
+        options[delta] = int, "auto"
+        found = {"delta_argument": delta, "TRIES": {delta: _DELTAS}}
+    return type(program.name, (ProgramAlgorithm,), {
+        "__doc__": program.summary, "name": program.name, "text": text, "program": program,
+        "check": check, "MODEL": "the interpreter of its text" + (
+            "" if check else ", which is its only check"),
+        "weighted": program.weighted, "options": options, **_operators(program),
+        "vertex_outputs": tuple(name for name in program.outputs
+                                if program.vector(name).type is Type.VERTEX), **found})
+
+
+def _operators(program):
+    """The attributes of an algorithm about the operators of edges."""
+    nodes = [node for node in ir.instructions(program.body)
+             if isinstance(node, ir.EdgeSetIterator)]
+    names = {node.position: f"{EDGES}{number}" for number, node in enumerate(nodes)}
+    labels = {label: tuple(names[part.position] for part in ir.instructions((node,))
+                           if part.position in names and isinstance(part, ir.EdgeSetIterator))
+              for label, node in labelled(program).items()}
+    collects = bool(nodes) and all(_collects(program, node) for node in nodes)
+    return {"operator_names": tuple(names.values()),
+            "switches": any(node.input_vset != ir.ALL for node in nodes),
+            **({"directions": ("pull", "push")} if collects else {}),
+            "labels": {label: found for label, found in labels.items() if found}}
+
+
+def _collects(program, node):
+    """Whether an operator of edges only brings words of all edges to their destinations. A program
+    of such operators pulls by its own choice."""
+    function = program.function(node.apply_f)
+    return node.input_vset == ir.ALL and node.to_filter is None and node.tracking is None and all(
+        isinstance(part, ir.Let) or (isinstance(part, ir.Reduce)
+                                     and index_of(function, part.index) == 1)
+        for part in function.body)
 
 
 class ProgramAlgorithm(ProgramRun):
@@ -86,15 +149,16 @@ class ProgramAlgorithm(ProgramRun):
         The filters that need no kernel, as nobody reads their sets.
     pool : Pool
         The memory of the sets.
+    sides : list of Task
+        Those of the operators of edges, when the plan is settled.
+    claimed : set of int
+        The operators of edges whose launches have numbers, by which lanes claim vertices.
     piles : dict of str to Pile
         The piles of the far vertices, by the names of the queues that have one.
     """
-    way = "by operators that share kernels"
-
-    @classmethod
-    def form_of(cls, program):
-        """Any program has this form."""
-        return ()
+    no_frontier = "it has no operator of edges"
+    stays = ("a plan is chosen by the size of a set, and its operators of edges go out from all "
+             "vertices, not `from_` a set")
 
     def __init__(self, graph, **given):
         super().__init__(graph, **given)
@@ -118,7 +182,7 @@ class ProgramAlgorithm(ProgramRun):
         self.pool = Pool(len(names - {None}) + _STORAGES, self.anchor)
         self._split = [node for node in nodes if isinstance(node, ir.NewQueue) and not (
             node.delta is None and added_once(program, node))]
-        self.splits, self.piles = bool(self._split), {}
+        self.splits, self.piles, self.claimed = bool(self._split), {}, set()
         self._stored = list(dict.fromkeys(
             node.vector for node in ir.instructions(behind_beginning(program))
             if isinstance(node, ir.ElementStore)))
@@ -140,11 +204,11 @@ class ProgramAlgorithm(ProgramRun):
             number, vectors = side.algorithm.number, side.algorithm.owned(side)
             owned[number] = owned.get(number, vectors) & vectors
         owned = {number: vectors for number, vectors in owned.items() if vectors}
-        by_unit = kind == unit_lists.NAME
+        by_unit = kind == LISTS
         most_made = 1 if by_unit else _MOST_SETS
         self._group_operators(owned, most_made)
         form = kind if kind in FORMS else None
-        lists = by_unit or kind == Queue.name or (form is None and (bool(self._split) or any(
+        lists = by_unit or kind == QUEUE or (form is None and (bool(self._split) or any(
             group[0].op.kind != EDGES and not group[0].op.every for group in self.groups.all)))
         several = (any(side.plan.deduplicate is False for side in sides)
                    and not any(side.schedule.notes for side in sides))
@@ -163,14 +227,16 @@ class ProgramAlgorithm(ProgramRun):
 
     def settle_stamps(self, sides):
         """It is known what the operators of edges, those of the tasks ``sides``, count once."""
-        pool = self.pool
+        pool, self.sides = self.pool, sides
         pool.counted = not pool.lists and not sides[0].fused
-        claims = pool.lists and bool(self._split)
-        claims |= any(side.algorithm.claims(side) for side in sides)
+        claimed = {side.algorithm.number for side in sides if side.algorithm.claims(side)}
+        claims = bool(claimed) or (pool.lists and bool(self._split))
         pool.stamped = pool.marks or (claims and not pool.claims_bits)
-
-    def frontier_reason(self, task):
-        return "it has no operator of edges"
+        numbered = len(claimed) == 1 if sides[0].fused else not any(
+            self.host.number(group) for number in claimed for group in self.groups.of(number))
+        pool.by_launch = pool.stamped and numbered and not (pool.marks or self._split)
+        pool.stamped &= not pool.by_launch
+        self.claimed = claimed if pool.by_launch else set()
 
     def base_array(self, task):
         return self.anchor
@@ -303,6 +369,8 @@ class ProgramAlgorithm(ProgramRun):
         for vector in dict.fromkeys(queue.vector for queue in self._split):
             add(f"split_{vector}", "split", vector)
             add(f"least_{vector}", "least", vector)
+        if self.claimed:
+            add("renumber", "renumber")
         if self._split:
             add("join", "join")
             add("infinite", "infinite")
@@ -339,7 +407,7 @@ class ProgramAlgorithm(ProgramRun):
 
     def drive(self, session):
         if session.task.fused:
-            return super().drive(session)
+            return session.task.loop.drive(session)
         machine = RtlMachine(self, session)
         self._result = perform(self.program, self.graph, machine, self._values, self.bits)
         self.ways = machine.ways

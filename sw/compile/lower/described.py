@@ -6,6 +6,7 @@ from sw.compile.lower.fuse import EDGES, WHERE
 from sw.compile.lower.places import place_of
 from sw.compile.lowered import LoweredKernel, LoweringDecision
 from sw.lang import graph_ir as ir
+from sw.lang.facts import suffices
 
 
 __all__ = ["decisions", "kernels"]
@@ -18,6 +19,7 @@ _UPKEEP = {"copy": "copy {}", "changed": "the set of the vertices whose {} has c
            "infinite": "no least word yet", "store": "one word of {}",
            "advance": "the next threshold between near and far vertices of {}",
            "leap": "the same from the least word of the far vertices of {} on",
+           "renumber": "room for the numbers of launches",
            "restamp": "room for the numbers of supersteps of {}",
            "include": "one vertex of a set", "slot": "a word of the host"}
 
@@ -83,7 +85,10 @@ def _of_edges(run, task):
     for side in task.sides.values():
         number, where = side.algorithm.number, side.algorithm.place
         node = run.edges[number]
-        if side.direction == "pull":
+        lacks = "" if side.direction == "push" else side.algorithm.lacks_early_exit(side)
+        if side.direction == "pull" and suffices(node, "any", "first"):
+            yield LoweringDecision("early exit", lacks is None, lacks or "suffices", where)
+        if side.direction == "pull" and lacks is not None:
             own = bool(side.algorithm.private(side))
             yield LoweringDecision("reductions in registers", own, "a lane has the edges of a row"
                                    if own else "a lane that has the edges of a row", where)

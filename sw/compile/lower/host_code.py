@@ -13,6 +13,7 @@ What comes before the first operator is in the memory's first contents, as for a
 from __future__ import annotations
 
 import dataclasses
+import functools
 
 from base.errors import UserError
 from sw.compile.frontiers.sets import Fields
@@ -97,6 +98,14 @@ class HostCode(HostOperators):
     def kernels(self) -> list[str]:
         """The kernels that are launched."""
         return list(dict.fromkeys(action.kernel for action in self.actions(HostCall)))
+
+    @functools.cached_property
+    def storages(self) -> frozenset[int]:
+        """The storages of the sets that kernels get, or whose sizes are asked."""
+        found = [storage for block in self.blocks for action in block.actions
+                 for storage in (*getattr(action, "storages", ()),
+                                 *getattr(action, "sets", {}).values())]
+        return frozenset(found)
 
     def actions(self, kind) -> list:
         """All actions of a class."""

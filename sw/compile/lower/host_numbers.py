@@ -2,12 +2,13 @@
 
 Values that do not change during a run are constants. Of those that change, one number of the host
 is in the launch's argument, with all values that differ from it by a constant. Others are in slots
-of memory, and so is the number where the argument has no room for it.
+of memory, and so is the number where the argument has no room for it. A record has room.
 """
 
 from typing import Any
 
 from sw.compile.asm.assembler import Condition
+from sw.compile.frontiers.sets import Record
 from sw.lang import graph_ir as ir
 from sw.lang.types import Type
 
@@ -111,6 +112,7 @@ class HostNumbers:
         """In the prologue: for each member of a group, the registers with the values that it uses,
         by their nodes."""
         number, register, found = self.number(group), None, []
+        more = int(k.a.record is None)      # what the register has more than the number
         for member in group:
             words = {}
             for node in self._dependence.uniforms(member.op):
@@ -122,16 +124,19 @@ class HostNumbers:
                 else:
                     register = register or self._argument(k, fields)
                     words[node] = register
-                    if offset != 1:
+                    if offset != more:
                         words[node] = k.a.reg("value")
-                        k.step(words[node], offset - 1, register)
+                        k.step(words[node], offset - more, register)
             found.append(words)
         return found
 
     @staticmethod
     def _argument(k, fields):
-        """A register with the number of the group, plus one."""
+        """A register with the number of the group; plus one, if the argument is no record."""
         a, number = k.a, k.a.reg("number")
+        if a.record is not None:
+            a.lw(number, a.argument, Record.NUMBER)
+            return number
         fields.number(k, number)
         with a.if_uniform(Condition("eq", number, a.zero), "large"):
             a.addi(number, load_slot(k, LARGE, "large_number"), 1)

@@ -78,10 +78,9 @@ class HostOperators:
         """A state after the host has computed an expression."""
         return self._reads(state, self._of(state, value).values())
 
-    def _reads(self, state, what):
-        # On one core, the host has read all before a kernel begins.
-        return state if self._cores == 1 else dataclasses.replace(state,
-                                                                  read=state.read.union(what))
+    @staticmethod
+    def _reads(state, what):
+        return dataclasses.replace(state, read=state.read.union(what))
 
     def _asked(self, state, values):
         """The state when expressions can be computed, and the expressions, folded."""
@@ -205,7 +204,9 @@ class HostOperators:
         if chosen is not None:
             number = chosen, values.get(chosen) or self._folded(chosen.value), chosen in held.saved
             self._checked(number[1])
-        if _RESULTS in state.read and any(member.op.kind == TOTAL for member in held.group):
+        # On one core, the host has read the results before a kernel begins.
+        if self._cores > 1 and _RESULTS in state.read and any(
+                member.op.kind == TOTAL for member in held.group):
             self._actions.append(HostMeeting())
         state = self._call(state, launch.kernel, launch.fields, launch.sets, launch.made,
                            head.name, number, int(head.kind == EDGES))

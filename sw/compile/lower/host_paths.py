@@ -1,27 +1,70 @@
 """The code of the host of a program on the device: from each launch to the next.
 
 Behind a launch, the other warps may still be in the section. What the host can compute without its
-results, it computes before all have come, beyond forks too; it stores words only when they have.
+results, it computes before all have come, beyond forks too; it stores its words only when they
+have. If it comes to the next launch so, and has found but one question to the device, it makes the
+record of this launch, too, and all warps ask the question themselves.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import enum
 from typing import Any
 
 from base.errors import UserError
 from sw.compile.asm.assembler import Condition
+from sw.compile.frontiers.sets import Record, lead
 from sw.compile.kernels import barrier
 from sw.compile.kernels.fusion import SUPERSTEPS
-from sw.compile.lower.host_actions import (HostCall, HostEnd, HostFork, HostNumber, HostWord)
-from sw.compile.lower.host_numbers import LARGE, VERTEX, WORD
+from sw.compile.lower.host_actions import (HostCall, HostEnd, HostFork, HostNumber, HostSum,
+                                           HostWord)
+from sw.compile.lower.host_numbers import VERTEX, WORD
 from sw.compile.lower.host_ranges import fits
 from sw.compile.lower.host_values import HostValues
 from sw.lang import graph_ir as ir
 from sw.vm.host import value_of
 
 
-__all__ = ["HostPaths"]
+__all__ = ["HostPaths", "Onward", "onward_of"]
+
+
+class Onward(enum.Enum):
+    """What follows a section, as of :mod:`.host_kernel`."""
+    GO = "go"
+    ASK = "ask"
+    WAIT = "wait"
+
+
+def onward_of(code) -> dict[str, Onward]:
+    """What follows each section of a program, by its name. Behind a section that several launches
+    have, it is ASK if they differ."""
+    found: dict[str, set] = {}
+    for number, block in enumerate(code.blocks):
+        for index, action in enumerate(block.actions):
+            if isinstance(action, HostCall):
+                found.setdefault(action.kernel, set()).add(_onward(code, number, index + 1)[0])
+    return {name: ways.pop() if len(ways) == 1 else Onward.ASK for name, ways in found.items()}
+
+
+def _onward(code, number, index):
+    """What follows a launch that stands before a place of the blocks, and the HostCall, unless it
+    is WAIT."""
+    seen, asks, forks = set(), 0, 0
+    while number not in seen:
+        seen.add(number)
+        block = code.blocks[number]
+        for action in block.actions[index:]:
+            if isinstance(action, HostCall):
+                if asks > 1:
+                    return Onward.WAIT, None
+                return Onward.ASK if forks else Onward.GO, action
+            if _needs_device(action) or isinstance(action, HostWord):
+                return Onward.WAIT, None       # sections before may still read the word
+            if isinstance(action, HostFork):
+                asks, forks = asks + isinstance(action.condition, ir.SetSize), forks + 1
+        number, index = block.after[0], 0
+    return Onward.WAIT, None
 
 
 class HostPaths:
@@ -30,7 +73,8 @@ class HostPaths:
     Parameters
     ----------
     emitter : object
-        Emits the rest: has ``section``, ``word``, ``section_of`` and ``launch``.
+        Emits the rest: has ``sections``, ``end``, ``behind``, ``section``, ``word``, ``answer``,
+        ``next_record`` and ``launch``.
     program : DeviceProgram
     task : Task
     assembler : VirtualAssembler
@@ -44,20 +88,19 @@ class HostPaths:
 
     def emit(self):
         """Emit the code."""
+        # Places in the blocks, by numbers of blocks and of actions, with their labels.
+        self._labels, self._emitted, self._waiting = {}, set(), []
         self._section()
         self._begin()
-        # Places in the blocks, by numbers of blocks and of actions, with their labels.
-        self._labels, self._emitted, self._waiting = {}, set(), [(0, 0)]
-        while self._waiting:
-            place: Any = self._waiting.pop()
-            waits = False
+        place, call = self._path((0, 0), None)
+        while place is not None or self._waiting:
+            if place is None:
+                place, call = self._waiting.pop(), None
             while place is not None and place not in self._emitted:
                 self._emitted.add(place)
                 self._section(self._label(place))
-                place, waits = self._path(place, waits), True
-            if place is not None and waits:
-                self._section()
-                self._a.jump_to_section(self._label(place))
+                place, call = self._path(place, call)
+            place = None
 
     def _label(self, place):
         """The label of a place, to which the code goes."""
@@ -70,18 +113,29 @@ class HostPaths:
         self._values = HostValues(self._k, self._emitter.word, self._program)
 
     def _begin(self):
-        """The first words."""
-        first = {("results", 0): 0, ("results", 1): 0}
-        first |= {(("count", head), 0): 0 for head in self._heads()}
-        first |= {(("block", storage), 0): self._parent.pool.distance(block)
-                  for storage, block in enumerate(self._code.first) if storage > 1}
+        """The first words. Registers have them, too."""
+        ready = {call.kernel for number, block in enumerate(self._code.blocks)
+                 for index, action in enumerate(block.actions) if isinstance(action, HostCall)
+                 if (call := _onward(self._code, number, index + 1)[1]) is not None}
+        self._only = ready.pop() if len(ready) == 1 else None
+        if self._only is not None:
+            self._section_word((self._a.argument, self._emitter.next_record(self._k)),
+                               self._emitter.sections[self._only], Record.SECTION)
+        first: dict = {(("count", head), 0): 0 for head in self._heads()}
+        first |= {(("block", storage), 0): self._parent.pool.address(self._k, block)
+                  for storage, block in enumerate(self._code.first)
+                  if storage in self._code.storages - {0, 1}}
+        if Onward.ASK in self._emitter.behind.values():
+            first |= {("answers", place): place // 2 for place in range(3)}
+        if self._code.actions(HostSum):
+            first |= {("results", 0): 0, ("results", 1): 0}
         for name, value in self._code.numbers.items():
             if value is not None:
                 words = 1 if fits(self._program.words.ranges.numbers[name]) else 2
                 first |= {(("number", name), place): int(value) >> 32 * place & 0xFFFF_FFFF
                           for place in range(words)}
         for (key, place), value in first.items():
-            self._values.store(key, self._k.constant(value), place)
+            self._values.begin(key, self._k.constant(value), place)
 
     def _heads(self):
         """The operators whose executions are counted."""
@@ -90,15 +144,22 @@ class HostPaths:
 
     # Paths
 
-    def _path(self, start, waits) -> Any:
+    def _path(self, start, before) -> tuple:
         """The code from a place on up to the next launch. Returns the place behind that, which
-        needs code of its own; None at the end of the program.
+        needs code of its own, and the HostCall; two times None at the end of the program.
 
-        With ``waits``, the other warps may still be in a section. What needs no word of the device
-        is computed before all have come, beyond forks too, but no word is stored yet."""
+        ``before`` is the HostCall behind which the place is, if the other warps may still be in
+        that section. Then what needs no word of the device is computed before all have come, beyond
+        forks too, but no word is stored yet."""
         number, index = start
         self._forks, seen = [], {number}
-        self._values.late = [] if waits else None
+        self._values.late, self._behind, ready = None, Onward.WAIT, False
+        if before is not None:
+            call = _onward(self._code, *start)[1]
+            self._values.late, self._behind = [], self._emitter.behind[before.kernel]
+            ready = call is not None
+            _expect(self._values, before, call)
+            self._lead(before)
         while True:
             block = self._code.blocks[number]
             for place, action in list(enumerate(block.actions))[index:]:
@@ -107,44 +168,71 @@ class HostPaths:
                 if isinstance(action, HostFork):
                     self._fork(action, (block.after[1], 0))
                     continue
+                if isinstance(action, HostCall):
+                    self._call(action, (number, place + 1), ready)
+                    return (number, place + 1), action
                 getattr(self, _method(action))(action)
                 if isinstance(action, HostEnd):
-                    self._emitter.launch(self._k)
-                    return None
-                if isinstance(action, HostCall):
-                    if self._values.late is not None:
-                        self._arrive()
-                    self._emitter.launch(self._k)
-                    return number, place + 1
+                    return None, None
             number, index = block.after[0], 0
             if number in seen:
                 if self._values.late is not None:
                     self._arrive()
                 self._waiting.append((number, 0))
                 self._a.jump_to_section(self._label((number, 0)))
-                return None
+                return None, None
             seen.add(number)
 
-    def _arrive(self):
+    def _lead(self, call):
+        """A section has made sets."""
+        pool = self._parent.pool
+        if pool.leads:
+            for storage in call.made:
+                lead(self._k, pool, self._values.address(storage), storage)
+
+    def _arrive(self, record=None):
         """Wait until all warps have done the section; then go where the forks lead, and store what
-        was put off."""
+        was put off. If there is the ``record`` of the section that comes next, the other warps do
+        not wait for the host."""
+        ready = record is not None
+        if ready:
+            _store_ahead(self._values, self._forks)
+        if self._behind is Onward.ASK:
+            record = record or self._emitter.next_record(self._k)
+            self._a.sw(self._question() if ready else self._emitter.answer(self._k, False),
+                       record, Record.ASK)
         self._k.barrier()
         if self._k.config.cores > 1:
             barrier.meet_cores(self._k)
+            if self._behind is not Onward.WAIT:
+                self._k.barrier()
         late, self._values.late, done = self._values.late, None, 0
         for address, truth, other, before in self._forks:
-            for stored in late[done:before]:
-                self._values.store(*stored)
+            if not ready:
+                _store(self._values, late[done:before])
             done = before
-            self._leave(truth or self._values.some(address), other)
-        for stored in late[done:]:
-            self._values.store(*stored)
+            self._leave(truth or self._values.some(address), other, late[done:] if ready else [])
+        if not ready:
+            _store(self._values, late[done:])
+
+    def _question(self):
+        """A register with the address of two words that differ if all forks go the first way."""
+        a, answer = self._a, self._emitter.answer
+        place = next((address for address, *_ in self._forks if address is not None), None)
+        place = place or answer(self._k, True)
+        for truth in [truth for _, truth, *_ in self._forks if truth is not None]:
+            mask, chosen = a.regs("mask", "question")
+            a.snez(mask, truth)
+            a.neg(mask, mask)
+            self._k.select(chosen, mask, place, answer(self._k, False))
+            place = chosen
+        return place
 
     def _fork(self, action, other):
         """The first way goes on; ``other`` is the place of the second."""
         condition, late = action.condition, self._values.late
         if late is None:
-            self._leave(self._values.truth(condition, action.sets), other)
+            self._leave(self._values.truth(condition, action.sets), other, [])
         elif isinstance(condition, ir.SetSize):
             address = self._values.address(action.sets[condition.name])
             self._forks.append((address, None, other, len(late)))
@@ -152,10 +240,12 @@ class HostPaths:
             truth = self._values.truth(condition, action.sets)
             self._forks.append((None, truth, other, len(late)))
 
-    def _leave(self, truth, other):
-        """Go to another place unless ``truth`` is not 0."""
+    def _leave(self, truth, other, stored):
+        """Go to another place unless ``truth`` is not 0; ``stored`` is undone there."""
         on = self._a.label("on")
         self._a.bnez(truth, on)
+        for key, place, _, before in reversed(stored):
+            self._emitter.word(self._k, key, before, place, store=True)
         self._a.jump_to_section(self._label(other))
         self._a.place(on)
         self._waiting.append(other)
@@ -169,7 +259,16 @@ class HostPaths:
             a.add(supersteps, before, self._values.count(head))
         a.sw(supersteps, place)
         a.sw(self._k.constant(action.number), place, 4)
-        self._values.store("section", self._emitter.section_of(self._k, "last"))
+        record = self._emitter.next_record(self._k)
+        self._section_word([record], self._emitter.end, Record.LATER)
+        self._k.barrier()
+        self._emitter.launch(self._k, record, self._emitter.end)
+
+    def _section_word(self, records, label, word):
+        section = self._a.reg("section")
+        self._a.section_address(section, label)
+        for record in records:
+            self._a.sw(section, record, word)
 
     def _number(self, action):
         self._values.keep(action.name, self._values.value(action.value, action.sets))
@@ -256,58 +355,66 @@ class HostPaths:
     def _meeting(self, _):
         barrier.meet_cores(self._k)
 
-    def _call(self, call):
-        a, k, values, parts = self._a, self._k, self._values, []
-
-        def part(place, *given):
-            if given[-1] is not a.zero:
-                parts.append(a.reg("part"))
-                place(k, parts[-1], *given)
-
+    def _call(self, call, place, ready):
+        """A launch, which comes back to a place. ``ready`` tells whether the other warps do not
+        wait for the host."""
+        a, k, values = self._a, self._k, self._values
+        record, back = self._emitter.next_record(k), a.reg("return")
         for index, storage in enumerate(call.storages):
-            part(call.fields.of_distance, index, values.block(storage, storage in call.made))
+            if storage in call.made:
+                values.turn(storage)
+            a.sw(values.address(storage), record, Record.BLOCKS + 4 * index)
         if call.number is not None:
-            part(call.fields.of_number, self._number_field(call))
+            a.sw(self._number_word(call), record, Record.NUMBER)
         if call.supersteps:
-            count, parity = values.count(call.head), a.reg("parity")
-            a.andi(parity, count, 1)
-            a.addi(count, count, 1)
-            values.store(("count", call.head), count)
-            parts.append(parity)
-        argument = parts[0] if parts else a.zero
-        for other in parts[1:]:
-            a.or_(argument, argument, other)
-        values.store("argument", argument)
-        values.store("section", self._emitter.section_of(k, call.kernel))
+            count, more = values.count(call.head), a.reg("count")
+            a.sw(count, record, Record.SUPERSTEP)
+            a.addi(more, count, 1)
+            values.store(("count", call.head), more)
+        a.section_address(back, self._label(place))
+        self._emitter.word(k, "return", back, store=True)
+        section = self._emitter.sections[call.kernel]
+        if not ready or call.kernel != self._only:
+            self._section_word([record], section, Record.SECTION if ready else Record.LATER)
+        if values.late is not None:
+            self._arrive(record if ready else None)
+        if not ready:
+            k.barrier()
+        self._emitter.launch(k, record, section)
 
-    def _number_field(self, call):
-        """A register with the number of the host for an argument plus one, or with 0."""
+    def _number_word(self, call):
+        """A register with the number of the host for a record."""
         uniform, value, saved = call.number
-        a, k, most = self._a, self._k, call.fields.most
-        if isinstance(value, ir.Literal) and not saved:
-            word = value_of(dataclasses.replace(uniform, value=value), {}, self._parent.graph,
-                            self._parent.bits)
-            if word <= most:
-                return k.constant(word + 1)
-            self._values.keep_slot(LARGE, k.constant(word))
-            return a.zero
-        low, high = self._program.words.ranges.of(value)
-        number = self._values.slot(self._parent.host.slots[uniform]) if saved \
-            else self._values.word(value, {})
-        into = a.reg("number")
-        a.addi(into, number, 1)
-        if low >= 0 and high <= most:
-            return into
-        fits_in = a.reg("fits")
-        if low >= 0 and high < (1 << 32) - 1:
-            a.srli(fits_in, into, (most + 1).bit_length())
-            a.seqz(fits_in, fits_in)
-        else:
-            a.sltu(fits_in, k.constant(most), number)
-            a.xori(fits_in, fits_in, 1)
-        k.masked(into, fits_in)
-        self._values.keep_slot(LARGE, number)
-        return into
+        if saved:
+            return self._values.slot(self._parent.host.slots[uniform])
+        return self._constant(uniform, value, {})
+
+
+def _expect(values, before, call):
+    """Load words that will be needed, all before the first is awaited."""
+    for storage in dict.fromkeys((*before.made, *(call.storages if call else ()))):
+        values.address(storage)
+    if call is not None and call.supersteps:
+        values.count(call.head)
+    if call is not None and call.number is not None:
+        for part in ir.walk(call.number[1]):
+            if isinstance(part, ir.HostName):
+                values.number(part.name)
+
+
+def _store_ahead(values, forks):
+    """Store what is put off, so that this is undone where a fork leads away."""
+    if forks:
+        values.late = [(key, place, register, before or values.stored(key, place))
+                       for key, place, register, before in values.late]
+    late, values.late = values.late, None
+    _store(values, late)
+    values.late = late
+
+
+def _store(values, late):
+    for key, place, register, _ in late:
+        values.store(key, register, place)
 
 
 def _needs_device(action):

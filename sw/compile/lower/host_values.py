@@ -29,86 +29,79 @@ class HostValues:
     Attributes
     ----------
     late : list or None
-        The arguments of stores that are put off; None if none is.
+        The stores that are put off, as ``(key, place, register, before)``: a register has the word
+        before, unless that is None. None if no store is put off.
     """
 
     def __init__(self, k, words, program):
         self._k, self._a, self._words = k, k.a, words
         self._ranges, self._pool = program.words.ranges, program.parent.pool
-        self._numbers, self._blocks, self._addresses, self._counts = {}, {}, {}, {}
-        self._slots = {}
+        self._known: dict = {}          # {(key, place): register}: words of the host
+        self._sums: dict = {}           # {register: (another one, what it has more)}
         self.late: Any = None
 
     # The host's words
 
     def load(self, key, place=0):
-        """A new register with a word of the host."""
+        """A register with a word of the host, to be read only."""
+        if (key, place) not in self._known:
+            self._known[key, place] = self.stored(key, place)
+        return self._known[key, place]
+
+    def stored(self, key, place):
+        """A new register with a word of the host, without what is put off."""
         into = self._a.reg("word")
         self._words(self._k, key, into, place)
         return into
+
+    def begin(self, key, register, place):
+        """A word of the host begins with that of a register, which is not written any more."""
+        self.store(key, register, place)
+        self._known[key, place] = register
 
     def store(self, key, register, place=0):
         """Store a word of the host, or put that off."""
         if self.late is None:
             self._words(self._k, key, register, place, True)
         else:
-            self.late.append((key, register, place))
+            self.late.append((key, place, register, self._known.get((key, place))))
+        self._known[key, place] = register
 
     def number(self, name):
         """The value of a number of the host."""
-        if name not in self._numbers:
-            key = "number", name
-            self._numbers[name] = self.load(key), (
-                None if fits(self._ranges.numbers[name]) else self.load(key, 1))
-        return self._numbers[name]
+        key = "number", name
+        return self.load(key), None if fits(self._ranges.numbers[name]) else self.load(key, 1)
 
     def keep(self, name, value):
         """A number of the host gets a value."""
         low, high = value
         self.store(("number", name), low)
         if not fits(self._ranges.numbers[name]):
-            high = high or self._sign(low)
-            self.store(("number", name), high, 1)
-        else:
-            high = None
-        self._numbers[name] = low, high
-
-    def block(self, storage, turn=False):
-        """A register with the distance of the block of the pool that a storage's set has; with
-        ``turn``, of a set that is made now."""
-        if storage < 2:                                 # of all vertices, and of none
-            return self._k.constant(self._pool.distance(2 * storage))
-        key = "block", storage
-        if storage not in self._blocks:
-            self._blocks[storage] = self.load(key)
-        if turn:
-            block = self._a.reg("block")
-            self._a.xori(block, self._blocks[storage], self._pool.distance(1))
-            self._blocks[storage] = block
-            self._addresses.pop(storage, None)
-            self.store(key, block)
-        return self._blocks[storage]
+            self.store(("number", name), high or self._sign(low), 1)
 
     def address(self, storage):
-        """A register with the address of the block that a storage's set has."""
-        if storage not in self._addresses:
-            self._addresses[storage] = self._pool.address(self._k, self.block(storage))
-        return self._addresses[storage]
+        """A register with the address of the block of the pool that a storage's set has."""
+        if storage < 2:                                 # of all vertices, and of none
+            return self._k.constant(self._pool.address(self._k, 2 * storage))
+        return self.load(("block", storage))
+
+    def turn(self, storage):
+        """A storage gets a set that is made now, in its other block."""
+        block = self._a.reg("block")
+        self._a.xori(block, self.address(storage), self._pool.BLOCK)
+        self.store(("block", storage), block)
 
     def slot(self, slot):
         """A register with the word of a slot."""
-        return self._slots[slot] if slot in self._slots else self.load(("slot", slot))
+        return self.load(("slot", slot))
 
     def keep_slot(self, slot, register):
         """A slot gets a word."""
-        self._slots[slot] = register
         self.store(("slot", slot), register)
 
     def count(self, head):
         """A register with the number of executions of kernels that begin with an operator."""
-        if head not in self._counts:
-            self._counts[head] = self.load(("count", head))
-        return self._counts[head]
+        return self.load(("count", head))
 
     # Expressions
 
@@ -195,6 +188,16 @@ class HostValues:
     def _sum(self, node, left, right):
         a, minus = self._a, node.operation == "-"
         low = a.reg("sum")
+        if fits(self._ranges.of(node)) and isinstance(node.right, ir.Literal):
+            # A register that is another one and a constant gives no chain of sums.
+            base, more = self._sums.get(left[0], (left[0], 0))
+            more += -node.right.value if minus else node.right.value
+            if not more:
+                return base, None
+            if -2048 <= more < 2048:
+                a.addi(low, base, more)
+                self._sums[low] = base, more
+                return low, None
         if fits(self._ranges.of(node)):
             (a.sub if minus else a.add)(low, left[0], right[0])
             return low, None

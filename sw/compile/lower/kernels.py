@@ -340,6 +340,12 @@ class VertexKernels:
         a.li(place, k.address("least"))
         a.amominu_w(a.zero, least, place)
 
+    def _renumber(self, k, _):
+        """No vertex has been claimed yet."""
+        stamps = self._parent.pool.STAMPS
+        with each_vertex(k, stamps) as pointers:
+            k.a.sw(k.a.zero, pointers[stamps])
+
     @staticmethod
     def _infinite(k, _):
         """The least word so far becomes the largest word."""

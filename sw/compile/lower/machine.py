@@ -96,6 +96,7 @@ class RtlMachine(Machine):
         self.turns = [1] * storages
         self._slots: dict[int, int] = {}
         self._supersteps: dict[str, int] = {}
+        self._number = 0                # of the next launch that has a number
         self.supersteps = 0
         self.ways: list[str] = []
         self._begun = False
@@ -260,6 +261,11 @@ class RtlMachine(Machine):
             if pile.full(fields.most):
                 self._launch(f"restamp_{pile.queue}")
             bits, number = pile.superstep()
+        elif head.kind == EDGES and head.what in parent.claimed:
+            if self._number > fields.most:
+                self._launch("renumber")
+                self._number = 0
+            number, self._number = self._number, self._number + 1
         self._make(name, bits | fields.word(superstep, [each.block for each in sets], number),
                    [*inputs, *sets[len(inputs):]])
         if launch.behind is not None:

@@ -60,6 +60,9 @@ class OperatorChoices(Operator):
         Whether a vertex's words tell if it is in the set.
     """
 
+    no_frontier = ("its operators of edges go through all vertices, and none has a result (`from_` "
+                   "and `apply_modified` are about sets)")
+
     def __init__(self, parent, number):
         node = parent.edges[number]
         super().__init__(turned(parent.graph) if node.transposed else parent.graph)
@@ -76,6 +79,8 @@ class OperatorChoices(Operator):
         self.makes_set = parent.dependence.tells(node)
         self.has_sets = self.reads_set or self.makes_set
         self._relaxes = Relaxation.of(parent, node) if self.makes_set else None
+        if self._relaxes is not None:
+            self._function = self._relaxes.function
         self._group = (Member(Op(EDGES, number, not self.reads_set), None),)
         self.fields = parent.fields(self._group)
         self.splits = parent.splits
@@ -206,7 +211,8 @@ class OperatorChoices(Operator):
             return frozenset()
         return frozenset(vector for vector in self.private(task) if self._plain(task, vector))
 
-    def adds_once(self, task, asked):
+    def _adds_once(self, task):
+        """Whether no two lanes add the same vertex."""
         return self._settles(task) or self._plain(task, self._node.tracking) or self._fresh
 
     def claims(self, task) -> bool:
@@ -338,6 +344,16 @@ class OperatorChoices(Operator):
         ways = ("any", "first") if layout.ascending else ("any",)
         return suffices(self._node, *ways) and self._takes_accepted
 
+    def lacks_early_exit(self, task) -> str | None:
+        """The fact that is missing to end a row at its first edge that is accepted, or None."""
+        if not task.schedule.ends_rows:
+            return f"rows: schedule {task.schedule.name!r} hands out all edges of a row"
+        if not task.schedule.owns_base and any(layout.virtual for layout in task.layouts):
+            return "one row a vertex: a unit or a warp would skip all rows of the vertex"
+        if not all(map(self._decides, task.layouts)):
+            return "suffices: the first edge of a row in its order"
+        return None
+
     def _settles(self, task):
         """Whether one lane has all edges of the vertex it pulls for, and stops at the first that is
         accepted."""
@@ -350,7 +366,7 @@ class OperatorChoices(Operator):
     # Vertices that are added
 
     def _claims(self, task, group):
-        return (self._is_exact(group) and not self.adds_once(task, True)
+        return (self._is_exact(group) and not self._adds_once(task)
                 and self._added_stamp(group) is None)
 
     def _is_exact(self, group):

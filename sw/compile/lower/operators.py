@@ -78,7 +78,10 @@ class EdgeOperator(OperatorChoices):
     def open_pending(self, k):
         group, turned = k.variant or (self._group, frozenset())
         self._array = self._parent.arrays(turned)
-        self._words = self._parent.load_words(k, group)
+        # The filter alone decides, so other values of the host are not loaded.
+        asked = any(isinstance(node, ir.Uniform) for node in ir.walk(
+            *(self._filter.body if self._filter else ())))
+        self._words = self._parent.load_words(k, group) if asked else [{} for _ in group]
         self._stamped, self._earlier = {}, {}
         self._end = self._vertices_end(k, self.base_array(k.task))
 
@@ -87,6 +90,10 @@ class EdgeOperator(OperatorChoices):
 
     def pending(self, k, base, data, into):
         self._test(k, self._filter, base, data, into)
+        load = _only_load(self._filter)
+        if load is not None and load.vector in self.padding(k.task) \
+                and _stays_padded(self._parent, load.vector):
+            return                      # places behind the last vertex do not pass
         inside = k.a.reg("inside")
         k.a.sltu(inside, base.reg, self._end)
         k.a.and_(into, into, inside)
@@ -439,7 +446,7 @@ class EdgeOperator(OperatorChoices):
         is a register with the vertex's tracked word, or None."""
         a, chosen, stored, group = k.a, {}, set(), self._members(k)
         claimed = self.pile is not None or self._claims(k.task, group)
-        first = claimed or (self._exact and not self.adds_once(k.task, True))
+        first = claimed or (self._exact and not self._adds_once(k.task))
         if first:
             if claimed:
                 k.frontier.claim(vertex, flag, word)
@@ -481,6 +488,14 @@ class EdgeOperator(OperatorChoices):
         k.a.mv(chosen[number], result)
         with k.a.if_(chosen[number]):
             k.frontier.made[number].add(vertex)
+
+
+def _stays_padded(parent, vector):
+    """Whether the words of a vector behind the last vertex are those that each operator of edges
+    that asks for any wants there, and stay so."""
+    words = {found[vector] for side in parent.sides
+             if vector in (found := side.algorithm.padding(side))}
+    return len(words) == 1 and not parent.groups.go_over
 
 
 def _only_load(function):

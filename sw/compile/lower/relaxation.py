@@ -6,12 +6,15 @@ needs no atomic. If a vertex gets a better word after a lane has read the old on
 of the next superstep.
 """
 
+import dataclasses
+
 from sw.compile.lower.dependence import index_of
 from sw.compile.kernels.reductions import reduce_word
 from sw.lang import facts
 from sw.lang import graph_ir as ir
 from sw.lang.effects import UNKNOWN, effects
 from sw.lang.facts import known
+from sw.lang.passes.chain import guarded
 from sw.lang.passes.early import is_improvement
 
 
@@ -39,11 +42,20 @@ class Relaxation:
     parent : ProgramAlgorithm
     node : EdgeSetIterator
     function : Function
+
+    Attributes
+    ----------
+    function : Function
+        Without a test whether the effect improves a word, as the reduction makes the test anyway.
     """
 
     def __init__(self, parent, node, function):
-        self._parent, self._node, self._function = parent, node, function
+        self._parent, self._node = parent, node
         self._effect, = effects(function)
+        condition, body = guarded(function)
+        if condition is not None and is_improvement(condition, self._effect):
+            function = dataclasses.replace(function, body=body)
+        self.function = function
         self._conditions = [test for test in self._effect.conditions
                             if not is_improvement(test, self._effect)]
 
@@ -66,7 +78,7 @@ class Relaxation:
         """The register with the word that an edge may improve; loads what the edge brings."""
         for load, word in words.known.items():
             if isinstance(load, ir.VectorLoad) and load.vector == self._effect.vector \
-                    and index_of(self._function, load.index) == 1:
+                    and index_of(self.function, load.index) == 1:
                 return word
         before = k.a.reg("before")
         k.a.lw(before, k.pointer(values[1], self._parent.array(self._effect.vector), before))
@@ -77,7 +89,7 @@ class Relaxation:
         parameters. ``fits`` says that no sum passes 32 bits, if
         sources are in the operator's set."""
         def expression(node):
-            return words.expression(self._function, node, values, self._parent.degrees)
+            return words.expression(self.function, node, values, self._parent.degrees)
 
         sent = known(self._node, facts.Sent)
         if sent is None or sent.form != "sum" or edge.weight is None or edge.value is not None:
@@ -87,7 +99,7 @@ class Relaxation:
 
     def passes(self, values, words):
         """The registers that are 1 where an edge fulfils the further conditions, else 0."""
-        return [words.expression(self._function, test, values, self._parent.degrees)
+        return [words.expression(self.function, test, values, self._parent.degrees)
                 for test in self._conditions]
 
     def improves(self, k, word, before, into):

@@ -10,7 +10,7 @@ import numpy as np
 
 from base.errors import UserError
 from sw.compile.algorithm import Algorithm, VertexName
-from sw.compile.lower.queues import choose_delta, delta_argument
+from sw.compile.lower.queues import choose_delta
 from sw.lang import graph_ir as ir
 from sw.lang.needs import check_graph
 from sw.lang.types import WORD, Type
@@ -44,7 +44,7 @@ def frozen(arrays) -> dict:
 
 
 class ProgramRun(Algorithm):
-    """One run of a program; :func:`sw.compile.lower.algorithm_of` makes a class for each program.
+    """One run of a program; :func:`~.algorithm.algorithm_of` makes a class for each program.
 
     Parameters
     ----------
@@ -61,8 +61,6 @@ class ProgramRun(Algorithm):
         The program as it is written, which the interpreter runs.
     program : GraphProgram
         The program, after all passes.
-    form : object
-        The parts of the program that the class has found (:meth:`form_of`).
     delta_argument : str or None
         As of :func:`~.queues.delta_argument`.
     ways : sequence of str
@@ -73,21 +71,6 @@ class ProgramRun(Algorithm):
     directions = ("push", "pull")
     text: Any = None
     program: Any = None
-    form: Any = None
-
-    @classmethod
-    def form_of(cls, program) -> Any:
-        """The parts of a program of the class's form; None for any other program."""
-        raise NotImplementedError
-
-    @classmethod
-    def attributes(cls, program, form, options) -> dict:
-        """Further attributes of the class of a program, whose parameters have these ``options``.
-        """
-        name = delta_argument(program)
-        return {} if name is None else {
-            "delta_argument": name, "TRIES": {name: (None, "auto", 4, 16, 64, 256, 1024)},
-            "options": options | {name: (int, "auto")}}
 
     def __init__(self, graph, **given):
         super().__init__(graph)
@@ -164,13 +147,6 @@ class ProgramRun(Algorithm):
             _ = self._reference
 
     # Memory
-
-    def reserve_arrays(self, task, names):
-        """Reserve arrays of a word for each vertex, those of degrees, and the frontier."""
-        for name in [*names, *self.used_degrees]:
-            task.buffers.reserve(name, task.vertex_words)
-        if task.frontier is not None:
-            task.frontier.reserve(task)
 
     def fill_arrays(self, task, vectors, rest=None):
         """Fill the arrays of vectors and of degrees.

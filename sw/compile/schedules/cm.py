@@ -1,7 +1,7 @@
-"""Core mapping: the warps of a core share the edges of as many vertices as the core has lanes
-(cooperative thread arrays in GSwitch; SparseWeaver, table 4.1).
+"""Core mapping: the warps of a core, or of a group of them, share the edges of as many vertices as
+they have lanes (cooperative thread arrays in GSwitch; SparseWeaver, table 4.1).
 
-In each round every lane of the core registers a vertex. Each warp leaves its rows, with their
+In each round every lane registers a vertex. Each warp leaves its rows, with their
 prefix sums, in local memory. Behind a barrier every warp adds up the sizes of all warps' rows, and
 takes an equal part of the edges. A second barrier keeps the rows until the last warp has done its
 part.
@@ -13,6 +13,7 @@ from hw.isa import Csr
 from sw.compile.kernels.distribution import (FIND, UNROLL, Scan, Share, Slices, SliceTable, part,
                                              register, search, sums_of_rows)
 from sw.compile.kernels.rows import Rows
+from sw.compile.kernels.scope import GROUP
 from sw.compile.schedules.schedule import Schedule
 
 
@@ -30,36 +31,37 @@ def _groups(task):
     """``(groups, warps)``: lanes that add up the sizes of the warps' rows, a power of two, and
     warps of each such lane."""
     groups = 1
-    while groups < min(task.warps, task.config.threads):
+    while groups < min(task.scope.warps, task.config.threads):
         groups *= 2
-    return groups, -(-task.warps // groups)
+    return groups, -(-task.scope.warps // groups)
 
 
 def _slices(task):
+    """Slices of the core's table. A group has as many as warps; the warps of a whole core may be a
+    few less than their slices."""
     groups, warps = _groups(task)
-    return groups * warps
+    return groups * warps * task.scope.groups
 
 
 class CoreMapping(Schedule):
-    """Rounds of one vertex for each lane of the core."""
+    """Rounds of one vertex for each lane of the scope."""
     name = "cm"
     shares_rows = True
-    OPTIONS = {"find": FIND, "unroll": dataclasses.replace(
+    OPTIONS = {"find": FIND, "group": GROUP, "unroll": dataclasses.replace(
         UNROLL, default=_UNROLL, doc="edges of a long row that a lane works on at once")}
 
     def reserve(self, task):
-        if _TABLE not in task.local:                # there may be two directions
-            task.local.reserve(_TABLE, SliceTable.words(task, _slices(task), padded=True))
+        task.local.share(_TABLE, SliceTable.words(task, _slices(task), padded=True))
 
     def emit(self, k):
         _Rounds(k, self.options["find"], self.at_once(k.task, _UNROLL)).emit()
 
     def go_on(self, k):
-        k.barrier()
+        k.task.scope.barrier(k)
 
 
 class _Rounds:
-    """The kernel: rounds in which the warps of a core share the rows of all its lanes."""
+    """The kernel: rounds in which the warps of a scope share the rows of all their lanes."""
 
     def __init__(self, k, find, unroll):
         task = k.task
@@ -84,7 +86,7 @@ class _Rounds:
 
     def emit(self):
         """Emit the loop."""
-        k, a, rows = self._k, self._k.a, self._rows
+        k, a, rows, scope = self._k, self._k.a, self._rows, self._k.task.scope
         top, done, empty = a.label("round"), a.label("gather_done"), a.label("round_end")
         a.place(top)
         k.phase(1)
@@ -93,13 +95,13 @@ class _Rounds:
         lasts, starts, _ = sums_of_rows(k, self._scan, begin, size)
         self._table.store(self._own, lasts, starts, base.reg)
         rows.offer(answer)
-        k.barrier()
+        scope.barrier(k)
         rows.advance()
         sizes, sums = self._add_up()
         total, warp, low, high = a.regs("total", "warp", "low", "high")
         self._totals.last(total, sums)
-        a.csrr(warp, Csr.WARP_ID)
-        part(k, total, warp, k.task.warps, low, high)
+        scope.warp(k, warp)
+        part(k, total, warp, scope.warps, low, high)
         a.bge(low, high, empty)
         pointer = a.reg("pointer")
         self._first_slice(sizes, sums, pointer, low, high)
@@ -107,7 +109,7 @@ class _Rounds:
         self._shared.go(pointer, low, high, base.array)
         a.place(empty)
         a.branch(~rows.more(), done)
-        k.barrier()
+        scope.barrier(k)
         a.j(top)
         a.place(done)
 
@@ -118,6 +120,7 @@ class _Rounds:
         a.csrr(place, Csr.THREAD_ID)
         a.andi(place, place, groups - 1)
         k.times(place, place, warps * self._table.slice_bytes)
+        k.task.scope.move(k, place, k.task.scope.warps * self._table.slice_bytes // 4)
         a.add(place, place, k.constant(self._last_word(0), "last_places"))
         a.lw(sizes, place)
         for warp in range(1, warps):
@@ -140,4 +143,8 @@ class _Rounds:
         a.sub(high, high, before)
         a.andi(group, group, groups - 1)
         k.times(group, group, warps)
+        if k.task.scope.groups > 1:
+            first = a.reg("first_warp")
+            k.task.scope.first_warp(k, first)
+            a.add(group, group, first)
         self._table.pointer(pointer, group)

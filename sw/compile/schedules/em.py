@@ -109,7 +109,7 @@ class _Blocks:
         here = a.reg("here")
         a.mv(here, self._location)
         self._split.take(self._location)
-        self._test(here, bases, words)
+        self._test(bases, words)
         if self._count > 1:
             k.narrow(k.any_of(words), none)
         for index, (base, word) in enumerate(zip(bases, words)):
@@ -117,15 +117,11 @@ class _Blocks:
                 self._one(base, here, index, word, after)
         a.place(none)
 
-    def _test(self, here, vertices, words):
+    def _test(self, vertices, words):
         """``words`` = 1 where the base vertex is in the frontier, else 0."""
         k, algorithm = self._k, self._k.algorithm
-        if k.layout.gathers and k.direction == "push" and k.input is not None \
-                and not k.input.keeps:
-            k.layout.topology_gather(k, here, words)
-        else:
-            for vertex, word in zip(vertices, words):
-                algorithm.filter_data(k, vertex, word)
+        for vertex, word in zip(vertices, words):
+            algorithm.filter_data(k, vertex, word)
         for vertex, word in zip(vertices, words):
             algorithm.filter(k, vertex, word, word)
 

@@ -1,7 +1,8 @@
 """Edge-based thread, warp, CTA: the edges of a row in three parts (Universal Graph Framework, 5.2.2
 and algorithm 1).
 
-The lanes of a core take a row each. As many edges of the row as all lanes of the core take in full
+The lanes of a core, or of a group of its warps, take a row each. As many edges of the row as all of
+these lanes take in full
 turns are one part, as many of the rest as a warp takes in full turns another, and a lane takes the
 remaining edges. So no lane is idle in the first two stages. Parts of a row wait in queues in local
 memory. As a vertex's edges are in several hands, vertices that collect need atomics.
@@ -29,11 +30,11 @@ class EdgeThreadWarpCta(CoreQueues):
         word = {WARP: "warp", CORE: "core"}[which]
         if word not in self.options["stages"].split("-"):
             return 0
-        return task.config.threads * (task.warps if which == CORE else 1)
+        return task.config.threads * (task.scope.warps if which == CORE else 1)
 
     def _edges(self, task):
         return {LANE: task.config.threads / 2, WARP: task.config.threads,
-                CORE: 2 * task.config.threads * task.warps}
+                CORE: 2 * task.config.threads * task.scope.warps}
 
     def append(self, k, queues, has, row, tails):
         a, step = k.a, k.layout.step

@@ -4,8 +4,8 @@ A warp pops as many edges as it has lanes (:mod:`sw.compile.schedules.works`), w
 and weights. No kernel reads offsets or edges. Base vertices come to the unit in one of these ways:
 
 *lists*
-    The frontier is the unit's lists (:mod:`sw.compile.frontiers.lists`): each core has the vertices
-    that it has pushed (``lists=own``), or a share of all lists together (``lists=dealt``).
+    The frontier is the unit's lists (:mod:`sw.compile.frontiers.unit_lists`): each core has the
+    vertices that it has pushed (``lists=own``), or a share of all lists together (``lists=dealt``).
 *another list*
     Each core takes a slice of it.
 *a range*

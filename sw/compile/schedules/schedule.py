@@ -76,7 +76,7 @@ class Schedule:
         runs with several of them.
     reads_lists : bool
         Whether it goes through lists of vertices that a unit keeps
-        (:mod:`sw.compile.frontiers.lists`).
+        (:mod:`sw.compile.frontiers.unit_lists`).
     compared : bool
         Whether a comparison has the schedule if nobody names schedules: on some graphs it is the
         fastest of its kind (docs/benchmarks.md).

@@ -2,16 +2,17 @@
 Merrill et al., PPoPP 2012).
 
 A first kernel puts each row of the frontier into one of three queues in global memory. Then one
-kernel, or a kernel for each queue, goes through the rows: all lanes of a core share a large row, a
-warp shares a middle one, and a lane has a small one for itself (thread, warp and CTA are lane, warp
-and core here). So neighbouring lanes have rows of like sizes. Where all vertices take part in every
-superstep, the queues of the first superstep serve all supersteps.
+kernel, or a kernel for each queue, goes through the rows: all lanes of a core, or of a group of its
+warps, share a large row, a warp shares a middle one, and a lane has a small one for itself (thread,
+warp and CTA are lane, warp and core here). So neighbouring lanes have rows of like sizes. Where all
+vertices take part in every superstep, the queues of the first superstep serve all supersteps.
 """
 
 from sw.compile.kernels.bins import CORE, FIELD, LANE, WARP, BinRows, Claim, DeviceBins, store_entry
 from sw.compile.options import Choice, Integer, Switch
 from sw.compile.kernels.passes import Pass
 from sw.compile.kernels.rows import Rows
+from sw.compile.kernels.scope import GROUP
 from sw.compile.kernels.walk import UNROLL, Walk
 from sw.compile.schedules.schedule import Schedule
 
@@ -59,7 +60,7 @@ class RowsBySize(Schedule):
     def _walk_of(self, k, which, beside=False):
         """A walk along the rows of a bin."""
         return Walk(k, 1 if which == LANE else k.config.threads,
-                    k.task.warps if which == CORE else 1, self._edges(k.task)[which], beside)
+                    k.task.scope.warps if which == CORE else 1, self._edges(k.task)[which], beside)
 
 
 class ThreadWarpCta(RowsBySize):
@@ -68,7 +69,8 @@ class ThreadWarpCta(RowsBySize):
     compared = True
     OPTIONS = {
         "warp": Integer(1, 1 << 16, 16, "edges from which on a warp shares a row"),
-        "core": Integer(1, 1 << 16, 512, "edges from which on all warps of a core share a row"),
+        "core": Integer(1, 1 << 16, 512, "edges from which on all warps of a group share a row"),
+        "group": GROUP,
         "once": Switch(True, "whether the queues of the first superstep serve all supersteps, "
                              "where all vertices take part in each"),
         "kernels": Choice(("three", "one"), "one", "whether each queue has a kernel of its own, or "

@@ -1,9 +1,10 @@
 """Thread, warp, CTA within a core: rows by their size, in queues in local memory (GRAssembler,
 2.1.2; GraphIt's TWCE).
 
-The lanes of a core take a row each. Large and middle rows go to queues in local memory. After a
-barrier all warps share each large row, and each warp takes middle rows in turn. A lane keeps a
-small row for itself, or takes one from a third queue. All of this is one kernel.
+The lanes of a core, or of a group of its warps, take a row each. Large and middle rows go to queues
+in local memory. After a barrier all warps share each large row, and each warp takes middle rows in
+turn. A lane keeps a small row for itself, or takes one from a third queue. All of this is one
+kernel.
 """
 
 from hw.isa import Csr
@@ -12,6 +13,7 @@ from sw.compile.kernels.bins import BINS, CORE, LANE, WARP, Claim, CoreBins
 from sw.compile.kernels.kernel import Vertex, log2
 from sw.compile.options import Choice, Integer
 from sw.compile.kernels.rows import Rows
+from sw.compile.kernels.scope import GROUP
 from sw.compile.kernels.walk import UNROLL
 from sw.compile.schedules.twc import RowsBySize, classes
 
@@ -24,7 +26,7 @@ class CoreQueues(RowsBySize):
     OPTIONS = {
         "small": Choice(("own", "queue"), "own", "whether a lane keeps its small row, or small "
                         "rows go through a queue too, so that neighbouring lanes have some"),
-        "unroll": UNROLL}
+        "group": GROUP, "unroll": UNROLL}
 
     @property
     def _bins(self):
@@ -32,8 +34,7 @@ class CoreQueues(RowsBySize):
 
     def reserve(self, task):
         super().reserve(task)
-        if "bin_tails" not in task.local:
-            CoreBins.reserve(task, (LANE, WARP, CORE))
+        CoreBins.reserve(task, self._bins)
 
     def append(self, k, queues, has, row, tails):
         """Append the lane's row to the queues. ``row`` is vertex, location of the first edge, and
@@ -51,11 +52,11 @@ class CoreQueues(RowsBySize):
         _Rounds(k, self, walks, self._bins).emit()
 
     def go_on(self, k):
-        k.barrier()
+        k.task.scope.barrier(k)
 
 
 class _Rounds:
-    """The kernel: rounds of one row for each lane of the core.
+    """The kernel: rounds of one row for each lane of the scope.
 
     Attributes
     ----------
@@ -71,11 +72,11 @@ class _Rounds:
         self._rows.start()
         self.claim = Claim(k, CoreBins.ENTRY_BYTES)
         self._queues = CoreBins(k, bins)
-        k.barrier()
+        self.wait()
 
     def wait(self):
-        """Wait until all warps have appended."""
-        self._k.barrier()
+        """Wait until all warps of the scope are here."""
+        self._k.task.scope.barrier(self._k)
 
     def emit(self):
         """Emit the loop."""
@@ -109,7 +110,7 @@ class _Rounds:
         self._shared(WARP)
         a.branch(~rows.more(), done)
         if rows.waits:
-            k.barrier()                 # all warps have read the answer
+            self.wait()                 # all warps have read the answer
         a.j(top)
         a.place(done)
 
@@ -143,7 +144,7 @@ class _Rounds:
         entry, has = a.regs("entry", "has_small")
         first, end = self._queues.ends(LANE)
         vertex, begin, size = a.regs("small_vertex", "small_begin", "small_size")
-        a.csrr(entry, Csr.WARP_ID)
+        k.task.scope.warp(k, entry)
         k.shifted(entry, entry, log2(config.threads))
         lane = a.reg("lane")
         a.csrr(lane, Csr.THREAD_ID)
@@ -163,13 +164,13 @@ class _Rounds:
 
     def _shared(self, which):
         """Go through the rows of a queue: all warps through all rows, or each warp in turn."""
-        k, a, warps = self._k, self._k.a, self._k.task.warps
+        k, a, warps = self._k, self._k.a, self._k.task.scope.warps
         entry, end = self._queues.ends(which)
         vertex, begin, size = a.regs("shared_vertex", "shared_begin", "shared_size")
         step = CoreBins.ENTRY_BYTES
         if which == WARP and warps > 1:
             warp = a.reg("warp")
-            a.csrr(warp, Csr.WARP_ID)
+            k.task.scope.warp(k, warp)
             k.times(warp, warp, step)
             a.add(entry, entry, warp)
             step *= warps
@@ -192,7 +193,7 @@ class ThreadWarpCtaOfCore(CoreQueues):
     name = "twce"
     OPTIONS = {
         "warp": Integer(1, 1 << 16, 32, "edges from which on a warp shares a row"),
-        "core": Integer(1, 1 << 16, 512, "edges from which on all warps of a core share a row"),
+        "core": Integer(1, 1 << 16, 512, "edges from which on all warps of a group share a row"),
     } | CoreQueues.OPTIONS
 
     def append(self, k, queues, has, row, tails):

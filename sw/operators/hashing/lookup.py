@@ -84,6 +84,7 @@ class HashLookup(Algorithm):
         occurs twice.
     """
     name = "lookup"
+    no_frontier = "every query is looked up once"
     ARRAYS = "queries", "found", "answers"
     ITEM = "query", "queries"
     directions = ("pull",)
@@ -97,9 +98,6 @@ class HashLookup(Algorithm):
     @property
     def subject(self):
         return f"a lookup of {self.graph.num_vertices} queries in a {self.graph.name}"
-
-    def frontier_reason(self, task):
-        return "every query is looked up once"
 
     def neighbor_array(self, task):
         return "keys"

@@ -54,6 +54,7 @@ class TileSampling(Algorithm):
         As of :func:`sw.graph.sage.sage`.
     """
     name = "sampling"
+    no_frontier = "a sweep goes through every vertex"
     ARRAYS = "wanted", "counts"
     directions = ("push",)
     _SHIFTS = 5                         # bits of the argument
@@ -64,9 +65,6 @@ class TileSampling(Algorithm):
         self._shift: Any = None
         self._mix: Any = None
         self._sweeps: list = []
-
-    def frontier_reason(self, task):
-        return "a sweep goes through every vertex"
 
     # Memory
 

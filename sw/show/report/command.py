@@ -51,6 +51,8 @@ def hardware_text(config) -> str:
              f"L1 {config.l1_bytes // 1024} KiB",
              f"L2 {config.l2_bytes // 1024} KiB" if config.l2_bytes else "no L2 cache",
              f"unit {config.gather}" if config.gather != "none" else "no unit for edges"]
+    if config.group_warps:
+        words.append(f"groups of {config.group_warps} warps")
     if config.scu:
         words.append(f"SCU of {config.scu}")
     if config.memory_ports > 1:

@@ -4,7 +4,7 @@ import statistics
 import time
 
 from sw.compile import algorithms
-from sw.compile.lower.forms import algorithm_of
+from sw.compile.lower.algorithm import algorithm_of
 from sw.device.device import Device
 from sw.graph.load import load
 from sw.lang import programs

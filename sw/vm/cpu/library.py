@@ -72,9 +72,6 @@ _FUNCTIONS = {
     "machine_put": (None, [_POINTER, _INT, _POINTER, _WIDE]),
     "machine_get": (_POINTER, [_POINTER, _INT, _POINTER]),
     "machine_loop": (ctypes.c_int64, [_POINTER] * 9),
-    "machine_join": (_WIDE, [_POINTER, _POINTER, _WIDE, _POINTER, _WIDE, _POINTER]),
-    "machine_split": (_WIDE, [_POINTER, _WIDE, _POINTER, _WIDE, _POINTER]),
-    "machine_least": (ctypes.c_uint32, [_POINTER, _WIDE, _POINTER]),
 }
 
 

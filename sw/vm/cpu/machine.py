@@ -18,17 +18,17 @@ import weakref
 import numpy as np
 
 from base.errors import UserError
-from sw.graph.compress import expand, in_blocks
+from sw.graph.compress import rows_in_blocks
 from sw.lang import graph_ir as ir
 from sw.lang.choices import DeduplicationForm, LoadBalance, SetForm, Traversal, least_vertices
 from sw.lang.passes import CHOSEN, analysed
 from sw.lang.types import LanguageError
 from sw.vm.c_code import literal_words
 from sw.vm.choices import check_choices, parts
-from sw.vm.cpu.kernels import Kernels
+from sw.vm.cpu.kernels import CpuCode
 from sw.vm.cpu.library import check_signals, compiled, runtime
-from sw.vm.host import Machine, endless, perform
-from sw.vm.loop_code import AGAIN, ENDLESS, FAULT, LoopValues
+from sw.vm.host import perform
+from sw.vm.loop_code import AGAIN, FAULT, LoopEnd, LoopMachine, Unmade
 
 
 __all__ = ["CpuMachine", "run"]
@@ -80,6 +80,13 @@ def run(program, graph, threads=None, bits=None, **given):
     return perform(program, graph, CpuMachine(program, graph, threads=threads), given, bits)
 
 
+def _pull_share(facts):
+    """An operator without a choice pulls if more than one of so many arcs and vertices of the graph
+    leave its input, or are in it; if 0, never. Pull goes through all rows, but leaves many early if
+    it may; it is slow where it needs atomics."""
+    return (14 if facts.exits else 2) if facts.owned else 0
+
+
 class _Rows(ctypes.Structure):
     """Compressed rows in C."""
 
@@ -91,7 +98,7 @@ class _EdgeOperator(ctypes.Structure):
 
     _fields_ = [*((name, ctypes.c_void_p) for name in ("push", "pull", "filter", "push_copies",
                                                        "pull_copies")),
-                *((name, ctypes.c_int32) for name in ("transposed", "direction", "owned", "exits",
+                *((name, ctypes.c_int32) for name in ("transposed", "direction", "owned", "share",
                                                       "result", "by_vertices", "any_order")),
                 ("blocks", ctypes.c_void_p), ("other", ctypes.c_void_p), ("least", ctypes.c_uint64)]
 
@@ -122,10 +129,6 @@ def _address(array):
     return None if array is None else array.__array_interface__["data"][0]
 
 
-def _numbers(values):
-    return (ctypes.c_int32 * len(values))(*values)
-
-
 def _check(program):
     """Refuse the choices of a program that the machine does not honour."""
     check_choices(program, "cpu", _HONOURED)
@@ -136,7 +139,7 @@ def _check(program):
                                                "where blocks are of destinations")
 
 
-class CpuMachine(Machine):
+class CpuMachine(LoopMachine):
     """A machine of threads. Results do not depend on their number.
 
     Parameters
@@ -166,42 +169,33 @@ class CpuMachine(Machine):
             raise UserError(f"threads is {threads}, must be from 1 to {_MOST_THREADS}")
         _check(program)
         self._program, self._graph = program, graph
-        self._kernels = Kernels(program)
-        self._library = compiled(self._kernels.text, optimize)
+        self._code = CpuCode(program)
+        self._library = compiled(self._code.text, optimize)
         self._runtime = runtime()
         self._names = [vector.name for vector in program.vectors]
         self._arrays = {name: np.zeros(graph.num_vertices, np.uint32) for name in self._names}
         self._bits, self._literals = 0, np.zeros(0, np.uint64)
+        self._uniforms = np.zeros(len(self._code.uniforms), np.uint32)
+        self._spare: dict[str, np.ndarray] = {}     # memory for copies of vectors
+        self._symbols: dict[str, int | None] = {}
         self._kept = []         # arrays that C points to
-        self._operators = {position: self._operator(arcs)
-                           for position, arcs in self._kernels.arcs.items()}
-        self._functions = {
-            key: (self._symbol(kernel), uniforms)
-            for key, (kernel, uniforms) in self._kernels.functions.items()}
-        self._loops = {position: (loop, self._symbol(loop.name))
-                       for position, loop in self._kernels.loops.items()}
-        self._all_operators = (ctypes.c_void_p * len(self._operators))(
-            *(ctypes.addressof(operator) for operator, _ in self._operators.values()))
-        copies = {i for arcs in self._kernels.arcs.values()
-                  for numbers in (*arcs.push_copies, *arcs.pull_copies) for i in numbers}
-        copies |= {i for node in self._kernels.vertex_operators
-                   for i in map(self._names.index, node.metadata["start_copies"])}
-        self._vertex_copies = {
-            node.position: _numbers([*map(self._names.index, node.metadata["start_copies"])])
-            for node in self._kernels.vertex_operators}
-        spare = {i: np.zeros(graph.num_vertices, np.uint32) for i in copies}
-        self._kept.append(spare)
-        vectors = self._pointers(self._arrays.values())
-        others = self._pointers(spare.get(i) for i in range(len(self._names)))
+        nodes = {node.position: node for node in ir.instructions(program.body)}
+        self._operators = [self._operator(nodes[position], number)
+                           for position, number in self._code.edges.items()]
+        self._vertex_copies = {position: self._copied(self._code.facts(nodes[position]).copied)
+                               for position in self._code.vertices}
+        self._all_operators = self._pointers(map(ctypes.addressof, self._operators))
+        vectors = self._pointers(map(_address, self._arrays.values()))
+        others = self._pointers(_address(self._spare.get(name)) for name in self._names)
         self._machine = self._runtime.machine_new(
             threads, graph.num_vertices, graph.num_edges, ctypes.byref(self._rows(False)),
             ctypes.byref(self._rows(True)), len(self._names), vectors, others, grain)
         # A process that was forked has no such threads, so it does not end them when it ends.
         weakref.finalize(self, self._runtime.machine_free, self._machine).atexit = False
 
-    def _pointers(self, arrays):
-        pointers = [_address(array) for array in arrays]
-        self._kept.append((ctypes.c_void_p * len(pointers))(*pointers))
+    def _pointers(self, places):
+        places = [*places]
+        self._kept.append((ctypes.c_void_p * len(places))(*places))
         return self._kept[-1]
 
     def _rows(self, reverse):
@@ -210,49 +204,56 @@ class CpuMachine(Machine):
         return _Rows(*map(_address, rows))
 
     def _symbol(self, name):
-        return ctypes.cast(getattr(self._library, name), ctypes.c_void_p).value
+        """The address of a function of the program."""
+        if name not in self._symbols:
+            self._symbols[name] = ctypes.cast(getattr(self._library, name), ctypes.c_void_p).value
+        return self._symbols[name]
 
-    def _operator(self, arcs):
-        first, *others = [self._scheduled(arcs, metadata) for metadata in parts(arcs.node)]
+    def _operator(self, node, number):
+        first, *others = [self._scheduled(node, number, metadata) for metadata in parts(node)]
         if others:
-            _, threshold, *_ = arcs.node.metadata["hybrid"]
+            _, threshold, *_ = node.metadata["hybrid"]
             self._kept.append(others)
             first.other = ctypes.addressof(others[0])
             first.least = least_vertices(threshold, self._graph.num_vertices)
-        return first, arcs.uniforms
+        return first
 
-    def _scheduled(self, arcs, metadata):
+    def _scheduled(self, node, number, metadata):
         """An operator with the choices of some metadata."""
-        blocks = self._blocks(arcs.node, metadata["blocking_size"]) \
+        blocks = self._blocks(node, metadata["blocking_size"]) \
             if metadata.get("edge_blocking") else None
+        push, pull = (self._code.facts(node, pull) for pull in (False, True))
         return _EdgeOperator(
-            push=self._symbol(arcs.push), pull=self._symbol(arcs.pull),
-            filter=self._symbol(arcs.filter) if arcs.filter else None,
-            push_copies=self._copies(*arcs.push_copies),
-            pull_copies=self._copies(*arcs.pull_copies), transposed=arcs.node.transposed,
-            direction=_DIRECTIONS[metadata.get("direction")], owned=arcs.owned,
-            exits=arcs.exits, result=arcs.result,
+            push=self._symbol(f"push{number}"), pull=self._symbol(f"pull{number}"),
+            filter=self._symbol(f"filter{number}") if self._code.checks(number) else None,
+            push_copies=self._copies(push), pull_copies=self._copies(pull),
+            transposed=node.transposed, direction=_DIRECTIONS[metadata.get("direction")],
+            owned=pull.owned, share=_pull_share(pull),
+            result=0 if node.tracking is None else 1 if node.tracking in pull.gathered else 2,
             by_vertices=metadata.get("load_balance") == LoadBalance.VERTEX_BASED, blocks=blocks,
-            any_order=arcs.node.metadata.get("any_order", False))
+            any_order=node.metadata.get("any_order", False))
 
-    def _copies(self, whole, sparse):
+    def _copied(self, names):
+        """The numbers of vectors to copy, for which there is memory from now on."""
+        for name in names:
+            self._spare.setdefault(name, np.zeros(self._graph.num_vertices, np.uint32))
+        return (ctypes.c_int32 * len(names))(*map(self._names.index, names))
+
+    def _copies(self, facts):
         """The address of the vectors that an operator copies."""
-        numbers = _numbers(whole), _numbers(sparse)
-        found = _Copies(*map(ctypes.addressof, numbers), len(whole), len(sparse))
+        numbers = [self._copied([name for name in facts.copied
+                                 if (name in facts.at_sources) == sparse])
+                   for sparse in (False, True)]
+        found = _Copies(*map(ctypes.addressof, numbers), *map(len, numbers))
         self._kept.append((numbers, found))
         return ctypes.addressof(found)
 
     def _blocks(self, node, size):
         """The address of the arcs in blocks of so many destinations."""
-        offsets, neighbors, weights = self._graph.csr(node.transposed)
-        owners, offsets, neighbors, weights = in_blocks(
-            expand(offsets), neighbors, weights, self._graph.num_vertices, size)
-        offsets = offsets.astype(np.uint64)
-        count = -(-self._graph.num_vertices // size)
-        rows = np.searchsorted(neighbors[offsets[:-1]] // np.uint32(size),
-                               np.arange(count + 1)).astype(np.uint64)
-        arrays = [owners, neighbors, weights, offsets, rows]
-        found = _Blocks(*map(_address, arrays), count, size)
+        owners, offsets, neighbors, weights, rows = rows_in_blocks(
+            self._graph.csr(node.transposed), size)
+        arrays = [owners, neighbors, weights, offsets.astype(np.uint64), rows.astype(np.uint64)]
+        found = _Blocks(*map(_address, arrays), len(rows) - 1, size)
         self._kept.append((arrays, found))
         return ctypes.addressof(found)
 
@@ -267,7 +268,7 @@ class CpuMachine(Machine):
         self._bits = bits
         for name, words in arrays.items():
             self._arrays[name][:] = words
-        self._literals = np.array(literal_words(self._kernels.literals, bits), np.uint64)
+        self._literals = np.array(literal_words(self._code.literals, bits), np.uint64)
         self._runtime.machine_start(self._machine, _address(self._literals))
 
     def store(self, vector, vertex, word):
@@ -287,39 +288,30 @@ class CpuMachine(Machine):
     def join(self, vset, other):
         if vset is None or other is None:
             return None
-        if not len(vset):
-            return other
-        both = np.empty(len(vset) + len(other), np.uint32)
-        count = self._runtime.machine_join(self._machine, _address(vset), len(vset),
-                                           _address(other), len(other), _address(both))
-        return both[:count]
+        return np.union1d(vset, other) if len(vset) else other
 
     def split(self, vset, vector, threshold):
-        vset = self._listed(vset)
-        both = np.empty_like(vset)
-        count = self._runtime.machine_split(_address(vset), len(vset),
-                                            _address(self._arrays[vector]), threshold,
-                                            _address(both))
-        return both[:count], both[count:]
+        vset, words = self._listed(vset), self._arrays[vector][self._listed(vset)]
+        return vset[words < threshold], vset[words >= threshold]
 
     def least(self, vset, vector):
-        vset = self._listed(vset)
-        return self._runtime.machine_least(_address(vset), len(vset),
-                                           _address(self._arrays[vector]))
+        return int(self._arrays[vector][self._listed(vset)].min())
 
     def _listed(self, vset):
         return np.arange(self._graph.num_vertices, dtype=np.uint32) if vset is None else vset
 
     # Operators
 
-    @staticmethod
-    def _words(uniforms, words):
-        return (ctypes.c_uint32 * len(uniforms))(*[words[node] for node in uniforms])
+    def _words(self, uniforms):
+        """Where the words of uniforms are."""
+        for node, word in uniforms.items():
+            self._uniforms[self._code.uniforms[node]] = word
+        return _address(self._uniforms)
 
     def _fail(self):
         """Raise the error that an operator found."""
         error = self._runtime.machine_error(self._machine)
-        fault = self._kernels.faults[error >> 32]
+        fault = self._code.faults[error >> 32]
         raise fault.error(self._program, self._graph.num_vertices, self._bits,
                           error & 0xFFFF_FFFF)
 
@@ -332,69 +324,68 @@ class CpuMachine(Machine):
         return None if count == self._graph.num_vertices else found
 
     def edges(self, node, vset, uniforms):
-        operator, wanted = self._operators[node.position]
+        operator = self._operators[self._code.edges[node.position]]
         count = self._runtime.machine_edges(
             self._machine, ctypes.byref(operator), _address(vset), self.size(vset),
-            self._words(wanted, uniforms))
+            self._words(uniforms))
         if operator.result:
             return self._found(count)
         if count < 0:
             self._fail()
         return None
 
-    def _vertices(self, name, use, vset, uniforms, copies=()):
-        kernel, wanted = self._functions[name, use]
+    def _vertices(self, kernel, vset, uniforms, copies=()):
         return self._runtime.machine_vertices(
-            self._machine, kernel, copies or None, len(copies), _address(vset), self.size(vset),
-            self._words(wanted, uniforms))
+            self._machine, self._symbol(kernel), copies or None, len(copies), _address(vset),
+            self.size(vset), self._words(uniforms))
 
     def vertices(self, node, vset, uniforms):
-        copies = self._vertex_copies[node.position]
-        if self._vertices(node.apply_f, "apply", vset, uniforms, copies) < 0:
+        kernel = f"apply{self._code.vertices[node.position]}"
+        if self._vertices(kernel, vset, uniforms, self._vertex_copies[node.position]) < 0:
             self._fail()
 
     def where(self, node, vset, uniforms):
-        return self._found(self._vertices(node.filter, "where", vset, uniforms))
+        return self._found(self._vertices(f"where{self._code.functions[node.filter]}", vset,
+                                          uniforms))
 
-    def loop(self, node, values, queues, evaluate, word):
-        if node.position not in self._loops:
-            return None
-        loop, function = self._loops[node.position]
-        given = LoopValues.of(loop, values, evaluate, word)
-        if given is None:
-            return None
-        sets = [values.get(name, _NOBODY) for name in loop.sets]
-        for i, vset in enumerate(sets):
-            self._runtime.machine_put(self._machine, i, _address(vset), self.size(vset))
-        state = (ctypes.c_int64 * len(given.numbers))(*given.numbers)
-        waiting = (_Waiting * len(loop.queues))(*(
-            (self._names.index(queues[name].vector), queues[name].delta or 0,
-             queues[name].threshold) for name in loop.queues))
-        count = ctypes.c_uint64()
-        result = AGAIN
-        while result == AGAIN:
-            result = self._runtime.machine_loop(
-                self._machine, function, self._all_operators, state,
-                (ctypes.c_int64 * len(given.constants))(*given.constants),
-                (ctypes.c_uint32 * len(given.words))(*given.words), waiting,
-                ctypes.byref(count), check_signals)
-        if result == ENDLESS:
-            raise endless(node.position)
-        if result == FAULT:
+    def total(self, node, vset, uniforms):
+        kernel, total = f"total{self._code.functions[node.function]}", ctypes.c_uint64()
+        if self._runtime.machine_total(
+                self._machine, self._symbol(kernel), _address(vset), self.size(vset),
+                self._words(uniforms), ctypes.byref(total)):
             self._fail()
-        loop.keep(values, state)
-        for name, each in zip(loop.queues, waiting, strict=True):
-            queues[name].threshold = each.threshold
-        for i, name in enumerate(loop.sets):
-            if name in loop.changed:
-                values[name] = self._taken(i)
-        if result > 0:
-            word(loop.checked[result - 1])
-        return count.value
+        return total.value
 
     def settle(self, node):
         if self._runtime.machine_settle(self._machine):
             self._fail()
+
+    # Loops
+
+    @property
+    def loops(self):
+        return self._code.loops
+
+    def run_loop(self, loop, given, sets, queues):
+        for i, vset in enumerate(sets):
+            vset = _NOBODY if isinstance(vset, Unmade) else vset
+            self._runtime.machine_put(self._machine, i, _address(vset), self.size(vset))
+        numbers = (ctypes.c_int64 * len(given.numbers))(*given.numbers)
+        waiting = (_Waiting * len(queues))(*(
+            (self._names.index(queue.vector), queue.delta or 0, queue.threshold)
+            for queue in queues))
+        count, result = ctypes.c_uint64(), AGAIN
+        while result == AGAIN:
+            result = self._runtime.machine_loop(
+                self._machine, self._symbol(loop.name), self._all_operators, numbers,
+                (ctypes.c_int64 * len(given.constants))(*given.constants),
+                (ctypes.c_uint32 * len(given.words))(*given.words), waiting,
+                ctypes.byref(count), check_signals)
+        if result == FAULT:
+            self._fail()
+        return LoopEnd(result, count.value, [*numbers], [each.threshold for each in waiting],
+                       [self._taken(i) for i, name in enumerate(loop.sets)
+                        if name in loop.changed])
 
     def _taken(self, number):
         """A set of a fused loop."""
@@ -406,12 +397,3 @@ class CpuMachine(Machine):
             return _NOBODY
         return np.ctypeslib.as_array(ctypes.cast(
             place, ctypes.POINTER(ctypes.c_uint32)), (count.value,)).copy()
-
-    def total(self, node, vset, uniforms):
-        kernel, wanted = self._functions[node.function, "total"]
-        total = ctypes.c_uint64()
-        if self._runtime.machine_total(
-                self._machine, kernel, _address(vset), self.size(vset),
-                self._words(wanted, uniforms), ctypes.byref(total)):
-            self._fail()
-        return total.value

@@ -29,7 +29,8 @@ struct EdgeOperator {
     const Copies *push_copies, *pull_copies;
     int32_t transposed;
     int32_t direction;      // 0 to choose, 1 to push, 2 to pull
-    int32_t owned, exits;   // whether pull needs no atomics, and leaves a row early
+    int32_t owned;          // whether a pulling row's changes are its own
+    int32_t share;          // pulls for more than one of so many vertices and arcs
     int32_t result;         // 0 none, 1 without bits when it pulls, 2 always with bits
     int32_t by_vertices;    // whether threads take equally many vertices, not arcs
     int32_t any_order;      // whether it is in a fixpoint loop, whose end settles what was lost
@@ -45,7 +46,7 @@ struct Set {
     std::vector<word> own;
 };
 
-struct Machine {
+struct Machine final : LoopMachine {
     Rows out, in;
     word num_vertices;
     wide num_arcs, grain;
@@ -102,8 +103,7 @@ struct Machine {
     Task task(const word *list, wide count, const word *uniforms) {
         for (size_t i = 0; i < starts.size(); ++i) starts[i] = vectors[i];
         Task made{};
-        made.along = out, made.against = in;
-        made.out_offsets = out.offsets, made.in_offsets = in.offsets;
+        made.along = made.leaving = out, made.against = made.entering = in;
         made.vectors = vectors, made.starts = starts.data();
         made.uniforms = uniforms, made.literals = literals;
         made.list = list, made.count = count;
@@ -250,7 +250,7 @@ struct Machine {
     }
 
     // Forgets the vertices that lost a candidate. Returns whether none of them is at infinity.
-    bool settle() {
+    bool settle() override {
         const wide words = num_vertices / 64 + 1;
         for (size_t vector = 0; vector < lost_faults.size(); ++vector) {
             if (lost_faults[vector] == ~(word)0) continue;
@@ -293,9 +293,8 @@ struct Machine {
         }
         const wide arcs = op.direction == 2 || op.blocks ? 0 : count_arcs(now);
         const bool whole = !list || count > num_vertices / 4;
-        // Pulling goes through all rows; but it leaves many early if it may.
         const bool pulls = op.blocks ? false : op.direction ? op.direction == 2
-            : op.owned && op.pull && (op.exits ? arcs * 14 : arcs * 2) > num_arcs + num_vertices;
+            : arcs * op.share > num_arcs + num_vertices;
         pulled = pulls;
         const Copies &kept = pulls ? *op.pull_copies : *op.push_copies;
         copy(now, kept.whole, kept.num_whole, false);
@@ -358,17 +357,9 @@ struct Machine {
         become(set);
     }
 
-    // Gives a set another name.
-    void move(const Set &source, Set &target) {
-        if (&source == &target) return;
-        const bool owns = source.list == source.own.data() && source.count;
-        if (owns) target.own = source.own;
-        target.count = source.count;
-        target.list = owns ? target.own.data() : source.list;
-    }
-
     // Moves the vertices that are ready from a queue to a set.
-    void dequeue(Waiting &waiting, Set &queue, Set &ready) {
+    void dequeue(Waiting &waiting, int32_t source, int32_t target) override {
+        Set &queue = sets[source], &ready = sets[target];
         const word *const words = vectors[waiting.vector];
         const auto vertex = [&](wide i) { return queue.list ? queue.list[i] : (word)i; };
         if (waiting.delta && queue.count) {
@@ -403,6 +394,61 @@ struct Machine {
         return !failed();
     }
 
+    // What fused loops ask for
+
+    int64_t size(int32_t set) override { return sets[set].count; }
+
+    bool is_vertex(int64_t value) override { return value >= 0 && value < num_vertices; }
+
+    bool late() override {
+        return std::chrono::steady_clock::now() - began > std::chrono::milliseconds(100);
+    }
+
+    // Asks the host from time to time whether the loop must stop.
+    bool stopped() override {
+        if (!late()) return false;
+        began = std::chrono::steady_clock::now();
+        return ask();
+    }
+
+    // Gives a set another name.
+    void move(int32_t from, int32_t to) override {
+        const Set &source = sets[from];
+        Set &target = sets[to];
+        if (from == to) return;
+        const bool owns = source.list == source.own.data() && source.count;
+        if (owns) target.own = source.own;
+        target.count = source.count;
+        target.list = owns ? target.own.data() : source.list;
+    }
+
+    bool made(int64_t count, int32_t target, bool joins) {
+        if (count < 0) return false;
+        if (target >= 0) take(sets[target], count, joins);
+        return true;
+    }
+
+    bool edges(const EdgeOperator *op, int32_t source, int32_t target, bool joins,
+               const word *uniforms) override {
+        const Set &set = sets[source];
+        return made(edges(*op, set.list, set.count, uniforms), target, joins);
+    }
+
+    bool vertices(Kernel *kernel, const int32_t *numbers, int32_t num_copies, int32_t source,
+                  int32_t target, const word *uniforms) override {
+        const Set &set = sets[source];
+        return made(vertices(kernel, numbers, num_copies, set.list, set.count, uniforms), target,
+                    false);
+    }
+
+    bool total(Kernel *kernel, int32_t source, const word *uniforms, int64_t &total) override {
+        const Set &set = sets[source];
+        wide found = 0;
+        const bool fine = sum(kernel, set.list, set.count, uniforms, found);
+        total = (int64_t)found;
+        return fine;
+    }
+
     // Forgets everything that an operator left that failed.
     void reset() {
         error = ~(wide)0;
@@ -413,72 +459,8 @@ struct Machine {
     }
 };
 
-namespace {
-
-int64_t loop_size(const Machine *machine, int32_t set) { return machine->sets[set].count; }
-
-bool loop_is_vertex(const Machine *machine, int64_t value) {
-    return value >= 0 && value < machine->num_vertices;
-}
-
-bool loop_late(const Machine *machine) {
-    return std::chrono::steady_clock::now() - machine->began > std::chrono::milliseconds(100);
-}
-
-// Asks the host from time to time whether the loop must stop.
-bool loop_stopped(Machine *machine) {
-    if (!loop_late(machine)) return false;
-    machine->began = std::chrono::steady_clock::now();
-    return machine->ask();
-}
-
-bool loop_take(Machine *machine, int64_t count, int32_t target, bool joins) {
-    if (count < 0) return false;
-    if (target >= 0) machine->take(machine->sets[target], count, joins);
-    return true;
-}
-
-void loop_dequeue(Machine *machine, Waiting &waiting, int32_t queue, int32_t target) {
-    machine->dequeue(waiting, machine->sets[queue], machine->sets[target]);
-}
-
-bool loop_edges(Machine *machine, const EdgeOperator *op, int32_t source, int32_t target,
-                bool joins, const word *uniforms) {
-    const Set &set = machine->sets[source];
-    const int64_t count = machine->edges(*op, set.list, set.count, uniforms);
-    return loop_take(machine, count, target, joins);
-}
-
-bool loop_vertices(Machine *machine, Kernel *kernel, const int32_t *copies, int32_t num_copies,
-                   int32_t source, int32_t target, const word *uniforms) {
-    const Set &set = machine->sets[source];
-    const int64_t count = machine->vertices(kernel, copies, num_copies, set.list, set.count,
-                                            uniforms);
-    return loop_take(machine, count, target, false);
-}
-
-void loop_move(Machine *machine, int32_t source, int32_t target) {
-    machine->move(machine->sets[source], machine->sets[target]);
-}
-
-bool loop_total(Machine *machine, Kernel *kernel, int32_t source, const word *uniforms,
-                int64_t &total) {
-    const Set &set = machine->sets[source];
-    wide sum = 0;
-    const bool fine = machine->sum(kernel, set.list, set.count, uniforms, sum);
-    total = (int64_t)sum;
-    return fine;
-}
-
-bool loop_settle(Machine *machine) { return machine->settle(); }
-
-const Calls CALLS{loop_size, loop_is_vertex, loop_late, loop_stopped, loop_move, loop_dequeue,
-                  loop_edges, loop_vertices, loop_total, loop_settle};
-
-typedef int64_t Loop(const Calls &, Machine *, const EdgeOperator *const *, int64_t *,
-                     const int64_t *, const word *, Waiting *, wide &);
-
-}
+typedef int64_t Loop(LoopMachine &, const EdgeOperator *const *, int64_t *, const int64_t *,
+                     const word *, Waiting *, wide &);
 
 extern "C" {
 
@@ -533,7 +515,7 @@ int64_t machine_loop(Machine *machine, Loop *loop, const EdgeOperator *const *op
                      Waiting *queues, wide *count, int (*ask)()) {
     machine->ask = ask;
     machine->began = std::chrono::steady_clock::now();
-    return loop(CALLS, machine, operators, numbers, constants, words, queues, *count);
+    return loop(*machine, operators, numbers, constants, words, queues, *count);
 }
 
 // Returns 0 if there is no error.
@@ -543,35 +525,6 @@ int machine_settle(Machine *machine) { return !machine->settle(); }
 int machine_total(Machine *machine, Kernel *kernel, const word *list, wide count,
                   const word *uniforms, wide *total) {
     return !machine->sum(kernel, list, count, uniforms, *total);
-}
-
-// The union of two sets. `to` has room for both.
-wide machine_join(Machine *machine, const word *one, wide count, const word *other, wide others,
-                  word *to) {
-    auto &bits = machine->seen;
-    memcpy(to, one, count * sizeof(word));
-    wide size = count;
-    for (wide i = 0; i < count; ++i) bits[one[i] >> 6] |= (wide)1 << (one[i] & 63);
-    for (wide i = 0; i < others; ++i)
-        if (!has(bits.data(), other[i])) to[size++] = other[i];
-    Machine::clear(bits, one, count);
-    return size;
-}
-
-// Parts a set: the vertices below the threshold from the front of `to`, the others from its end.
-wide machine_split(const word *list, wide count, const word *vector, wide threshold, word *to) {
-    wide front = 0, back = count;
-    for (wide i = 0; i < count; ++i) {
-        if (vector[list[i]] < threshold) to[front++] = list[i];
-        else to[--back] = list[i];
-    }
-    return front;
-}
-
-word machine_least(const word *list, wide count, const word *vector) {
-    word least = ~(word)0;
-    for (wide i = 0; i < count; ++i) least = std::min(least, vector[list[i]]);
-    return least;
 }
 
 }

@@ -8,11 +8,11 @@ from sw.lang.passes import CHOSEN, analysed
 from sw.vm.cuda import nvcc
 from sw.vm.cuda.choices import DIRECTIONS, SCHEDULES, check_program
 from sw.vm.cuda.machine import CudaMachine
-from sw.vm.cuda.text import GeneratedCuda, generate
+from sw.vm.cuda.text import CudaCode, generate
 from sw.vm.host import perform
 
 
-__all__ = ["CompileOutcome", "CudaMachine", "DIRECTIONS", "GeneratedCuda", "SCHEDULES", "available",
+__all__ = ["CompileOutcome", "CudaCode", "CudaMachine", "DIRECTIONS", "SCHEDULES", "available",
            "compile_check", "generate", "run"]
 
 
@@ -69,7 +69,7 @@ class CompileOutcome:
     """A program that nvcc has compiled."""
     program: str  #: Its name.
     architectures: tuple[str, ...]
-    generated: GeneratedCuda
+    generated: CudaCode
     library: pathlib.Path  #: The shared library.
 
 

@@ -10,7 +10,6 @@ the words.
 import string
 
 from sw.lang import graph_ir as ir
-from sw.lang.passes.kernel_fusion import uniforms
 from sw.vm.loop_code import FAULT, LoopCode
 
 
@@ -74,26 +73,11 @@ class LoopWords:
 
 
 class CudaLoop(LoopCode):
-    """Writes one loop.
+    """Writes one loop: its kernel, and the function that launches it."""
 
-    Parameters
-    ----------
-    writer : _Writer
-        The writer of ``text.py``, which has written all operators.
-    number : int
-        The number of the loop.
-    loop : WhileLoop or ForLoop
-    """
+    late, uniforms = "grid.late()", "grid.call.uniforms"
 
-    late = "grid.late()"
-
-    def __init__(self, writer, number, loop):
-        super().__init__(writer.program, f"loop_{number}", loop)
-        self._writer = writer
-
-    def text(self) -> str:
-        """The kernel, and the function that launches it. The sets and numbers that it uses are
-        known from then on."""
+    def text(self):
         body = self.body()
         fused, layout = self.fused, LoopWords(self.fused)
         declared, kept = [], []
@@ -135,70 +119,45 @@ class CudaLoop(LoopCode):
 
     def dequeue(self, queue, source, target, indent):
         name = self.fused.queues[queue]
-        [node] = [node for node in ir.instructions(self.program.body)
+        [node] = [node for node in ir.instructions(self.writer.program.body)
                   if isinstance(node, ir.NewQueue) and node.name == name]
-        vector = self._writer.number(node.vector)
+        vector = self.writer.number(node.vector)
         return (f"{indent}grid.dequeue<{vector}>(delta{queue}, threshold{queue}, set{source}, "
                 f"set{target}, unused);\n")
 
-    def total(self, node, name, uniforms_text, indent):
-        inner = indent + "    "
-        number = self._writer.functions[node.function]
-        given = self._given(node.function)
-        return (f"{indent}int64_t {name};\n{indent}{{\n{uniforms_text(given, inner)}"
-                f"{inner}grid.begin(set{self.set(node.input_vset)});\n{self._place(given, inner)}"
-                f"{inner}grid.run<total<Function{number}>>();\n"
-                f"{self._failure(self._writer.function_fails(node.function), inner)}"
-                f"{inner}{name} = __ldcg(&grid.call.status->total);\n{indent}}}\n")
+    def total(self, function, source, name, indent):
+        phase = f"total<Function{self.writer.functions[function]}>"
+        return (f"{indent}grid.begin(set{source});\n{self._runs([phase], indent)}"
+                f"{self._failure(self.writer.fails(function), indent)}"
+                f"{indent}{name} = __ldcg(&grid.call.status->total);\n")
 
     def settle(self, loop, indent):
-        phases = self._writer.settles(loop.body[-1])
+        phases = self.writer.settles(loop.body[-1])
         if not phases:
             return ""
         return (f"{indent}grid.begin(Set());\n{self._runs(phases, indent)}"
                 f"{self._failure(True, indent)}")
 
-    def operator(self, node, uniforms_text, indent):
-        given = uniforms(self.program, node)
-        source = self.set(node.input_vset)
-        output = getattr(node, "output_vset", None)
-        text = (f"{uniforms_text(given, indent)}{indent}grid.begin(set{source});\n"
-                f"{indent}++grid.count;\n{self._place(given, indent)}")
-        if output is not None:
+    def operator(self, node, source, target, indent):
+        writer = self.writer
+        text = f"{indent}grid.begin(set{source});\n{indent}++grid.count;\n"
+        if target is not None:
             text += f"{indent}grid.call.output = unused();\n"
-        match node:
-            case ir.EdgeSetIterator():
-                text += self._edges(node, source, indent)
-                if not node.metadata.get("any_order"):
-                    text += self._runs(self._writer.settles(node), indent)
-                fails = self._writer.fails(node)
-            case ir.VertexSetIterator():
-                phases = [*self._writer.kept(node),
-                          f"each<Vertices{self._writer.vertices[node.position]}>",
-                          *self._writer.settles(node)]
-                text += self._runs(phases, indent)
-                fails = self._writer.fails(node)
-            case _:
-                text += self._runs([f"where<Function{self._writer.functions[node.filter]}>"],
-                                   indent)
-                fails = self._writer.function_fails(node.filter)
-        text += self._failure(fails, indent)
-        if output is None:
+        if isinstance(node, ir.VertexFilter):
+            text += self._runs([f"where<Function{writer.functions[node.filter]}>"], indent)
+        elif isinstance(node, ir.VertexSetIterator):
+            text += self._runs([*writer.kept(node),
+                                f"each<Vertices{writer.vertices[node.position]}>"], indent)
+        else:
+            text += self._edges(node, source, indent)
+        if not isinstance(node, ir.VertexFilter) and not node.metadata.get("any_order"):
+            text += self._runs(writer.settles(node), indent)
+        text += self._failure(writer.fails(getattr(node, "filter", node.position)), indent)
+        if target is None:
             return text
-        if output in self.queues:
-            return (f"{text}{indent}grid.join_queue(set{self.set(output)}, grid.made(), unused);\n")
-        return f"{text}{indent}set{self.set(output)} = grid.made();\n"
-
-    def _given(self, name):
-        return [part for part in ir.walk(*self.program.function(name).body)
-                if isinstance(part, ir.Uniform)]
-
-    def _place(self, given, indent):
-        """Statements that put the words of uniforms where the operator finds them."""
-        places = {self._writer.uniforms[node]: i for i, node in enumerate(given)
-                  if node in self._writer.uniforms}
-        return "".join(f"{indent}grid.call.uniforms[{place}] = uniforms[{i}];\n"
-                       for place, i in places.items())
+        if getattr(node, "output_vset", None) in self.queues:
+            return f"{text}{indent}grid.join_queue(set{target}, grid.made(), unused);\n"
+        return f"{text}{indent}set{target} = grid.made();\n"
 
     @staticmethod
     def _runs(phases, indent):
@@ -210,12 +169,12 @@ class CudaLoop(LoopCode):
 
     def _edges(self, node, source, indent):
         """Statements that perform an operator of edges by its choices."""
-        first, *others = self._writer.chosen(node)
+        first, *others = self.writer.chosen(node)
         text = self._chosen(node, first, indent + "    " * bool(others))
         if not others:
             return text
         return (f"{indent}if ({self.size(source)} >= grid.call.least["
-                f"{self._writer.number_of(node)}]) {{\n"
+                f"{self.writer.edges[node.position]}]) {{\n"
                 f"{self._chosen(node, others[0], indent + '    ')}{indent}}} else {{\n"
                 f"{text}{indent}}}\n")
 
@@ -227,7 +186,7 @@ class CudaLoop(LoopCode):
         return f"{indent}if (grid.pulls()) {{\n{pull}{indent}}} else {{\n{push}{indent}}}\n"
 
     def _directed(self, node, choice, direction, indent):
-        writer, creation = self._writer, choice.creation(direction)
+        writer, creation = self.writer, choice.creation(direction)
         blocks = writer.block(node, direction, choice.size)
         fields = {"creation": creation, "deduplication": choice.deduplication,
                   "members_shift": choice.members_shift}

@@ -14,15 +14,15 @@ import numpy as np
 
 from base.errors import UserError
 from sim.errors import ToolError
-from sw.graph.compress import expand, in_blocks
+from sw.graph.compress import rows_in_blocks
 from sw.lang import graph_ir as ir
 from sw.lang.choices import least_vertices
+from sw.vm.c_code import literal_words
 from sw.vm.cuda import nvcc
 from sw.vm.cuda.choices import check_program, choices
 from sw.vm.cuda.loops import LoopWords
 from sw.vm.cuda.text import PULL_SHARE, generate
-from sw.vm.host import Machine, endless
-from sw.vm.loop_code import AGAIN, ENDLESS, FAULT, LoopValues
+from sw.vm.loop_code import AGAIN, FAULT, LoopEnd, LoopMachine, Unmade
 
 
 __all__ = ["CudaMachine"]
@@ -77,7 +77,7 @@ def _call_type(generated) -> Any:
               ("now", ctypes.c_void_p * vectors), ("start", ctypes.c_void_p * vectors),
               *((name, ctypes.c_void_p)
                 for name in ("queue", "members", "marks", "stamps", "output", "rest", "buckets",
-                             "sums", "lost", "status")),
+                             "sums", "lost", "wanted", "status")),
               ("threshold", ctypes.c_uint64), ("literals", ctypes.c_uint64 * literals),
               *((name, ctypes.c_uint32)
                 for name in ("vertices", "edges", "count", "stamp", "arcs", "weighs", "creation",
@@ -168,7 +168,7 @@ class _Queue:
             self._free.append(self.place)
 
 
-class CudaMachine(Machine):
+class CudaMachine(LoopMachine):
     """A GPU that runs a program on a graph.
 
     Parameters
@@ -229,9 +229,9 @@ class CudaMachine(Machine):
         self.seconds, self.preparation, self._stamp = 0.0, 0.0, 0
         self.kernels = self.transfers = 0
         self._call = self._new_call()
-        self._layouts = {position: LoopWords(fused) for position, fused in generated.loops.items()}
         self._loop, self._state = (self._memory.reserve(size) for size in (
-            _LOOP_BYTES, 8 * max((each.size for each in self._layouts.values()), default=0)))
+            _LOOP_BYTES, 8 * max((LoopWords(each).size for each in generated.loops.values()),
+                                 default=0)))
 
     @property
     def asked(self) -> int:
@@ -284,6 +284,8 @@ class CudaMachine(Machine):
             call.sums = memory.reserve(size + _CHUNKS * _WORD_BYTES)
         if generated.loses:
             call.lost = memory.reserve(self._lost_bytes)
+        if generated.checks:
+            call.wanted = memory.reserve(size)
         call.status = memory.reserve(ctypes.sizeof(_Status))
         return call
 
@@ -294,19 +296,15 @@ class CudaMachine(Machine):
 
     def _cut(self, blocks, reverse, size):
         """Fill in the rows of a graph in blocks of so many vertices."""
-        graph, memory, begin = self._graph, self._memory, time.perf_counter()
-        offsets, neighbors, weights = graph.csr(reverse)
-        vertices, offsets, neighbors, weights = in_blocks(
-            expand(offsets), neighbors, weights if self._program.weighted else None,
-            graph.num_vertices, size)
-        blocks.count = -(-graph.num_vertices // size)
-        rows = np.searchsorted(neighbors[offsets[:-1]] // np.uint32(size),
-                               np.arange(blocks.count + 1)).astype(np.uint32)
+        memory, begin = self._memory, time.perf_counter()
+        vertices, offsets, neighbors, weights, rows = rows_in_blocks(
+            self._graph.csr(reverse), size)
+        blocks.count = len(rows) - 1
         self.preparation += time.perf_counter() - begin
         for name, array in (("offsets", offsets), ("neighbors", neighbors), ("weights", weights),
                             ("vertices", vertices),
                             ("owners", np.repeat(vertices, np.diff(offsets)))):
-            if array is not None:
+            if array is not None and (name != "weights" or self._program.weighted):
                 setattr(blocks.rows, name, memory.upload(array))
         for name, array in (("rows_of", rows), ("arcs_of", offsets[rows])):
             setattr(blocks, name, memory.upload(array))
@@ -324,7 +322,7 @@ class CudaMachine(Machine):
         self.kernels = self.transfers = 0
         if self._generated.loses:
             self._clear(self._call.lost, self._lost_bytes)
-        for i, word in enumerate(self._generated.literal_words(bits)):
+        for i, word in enumerate(literal_words(self._generated.literals, bits)):
             self._call.literals[i] = word
         for name, words in arrays.items():
             self._memory.write(self._call.now[self._numbers[name]],
@@ -472,22 +470,20 @@ class CudaMachine(Machine):
             self._begin(self._queue(None, self._graph.num_vertices))
             self._perform(f"settle_{self._generated.edges[operator.position]}")
 
-    def loop(self, node, values, queues, evaluate, word):
-        layout = self._layouts.get(node.position)
-        if layout is None:
-            return None
-        fused = layout.fused
-        given = LoopValues.of(fused, values, evaluate, word)
-        if given is None:
-            return None
+    # Loops
+
+    @property
+    def loops(self):
+        return self._generated.loops
+
+    def run_loop(self, loop, given, sets, queues):
+        layout = LoopWords(loop)
         places = [self._new_place() for _ in range(layout.places)]
-        # A set that the loop makes before it reads it is empty until then.
-        sets = [values.get(name) for name in fused.sets]
         state = [*given.numbers]
-        for name in fused.queues:
-            state += [queues[name].threshold, queues[name].delta or 0]
+        for queue in queues:
+            state += [queue.threshold, queue.delta or 0]
         for vset in sets:
-            state += [places[0], 0] if vset is None else [
+            state += [places[0], 0] if isinstance(vset, Unmade) else [
                 vset.place or 0, self._arcs(vset) << 32 | vset.count]
         state += [0, 0, 0, 0, *given.constants, *given.words]
         state = np.array([each & (1 << 64) - 1 for each in state], np.uint64).view(np.int64)
@@ -497,35 +493,31 @@ class CudaMachine(Machine):
             self._check_stamp()
             self._call.stamp = self._stamp
             self._memory.write(self._state, state)
-            self._timed(fused.name, ctypes.byref(self._call), ctypes.c_void_p(self._loop),
+            self._timed(loop.name, ctypes.byref(self._call), ctypes.c_void_p(self._loop),
                         ctypes.c_void_p(self._state), at)
             state = self._memory.read(self._state, 2 * len(state)).view(np.int64)
             result, fault, count, self._stamp = map(int, state[layout.end:][:4])
             operators += count
-        if result == ENDLESS:
-            raise endless(node.position)
         if result == FAULT:
             self._fail(fault & (1 << 64) - 1)
-        fused.keep(values, map(int, state[layout.numbers:]))
-        for i, name in enumerate(fused.queues):
-            queues[name].threshold = int(state[layout.thresholds + 2 * i])
-        self._take(fused, sets, places, state[layout.sets:].tolist(), values)
-        if result > 0:
-            word(fused.checked[result - 1])
-        return operators
+        words = state.tolist()
+        return LoopEnd(result, operators, words[layout.numbers:][:len(loop.numbers)],
+                       words[layout.thresholds:][:2 * len(queues):2],
+                       self._taken(loop, sets, places, words[layout.sets:]))
 
-    def _take(self, fused, sets, places, state, values):
-        """Give the host's variables the sets with which a loop ended. ``state`` has a place and a
-        size for each."""
-        known = {vset.place: vset for vset in sets if vset is not None}
+    def _taken(self, loop, sets, places, state):
+        """The sets that a loop has changed. ``state`` has a place and a size for each."""
+        known = {vset.place: vset for vset in sets if not isinstance(vset, Unmade)}
         known[None] = self._queue(None, self._graph.num_vertices)
-        for i, name in enumerate(fused.sets):
-            found, size = state[2 * i] or None, state[2 * i + 1] & (1 << 64) - 1
-            if found not in known:
-                known[found] = self._filled(self._queue(found, 0), size)
-            if name in fused.changed:
-                values[name] = known[found]
+        found = []
+        for i, name in enumerate(loop.sets):
+            place, size = state[2 * i] or None, state[2 * i + 1] & (1 << 64) - 1
+            if place not in known:
+                known[place] = self._filled(self._queue(place, 0), size)
+            if name in loop.changed:
+                found.append(known[place])
         self._free += [each for each in places if each not in known]
+        return found
 
     def store(self, vector, vertex, word):
         self._memory.write(self._call.now[self._numbers[vector]] + _WORD_BYTES * vertex,

@@ -2,8 +2,7 @@
 // fused loops need.
 //
 // A generated file defines VECTORS, UNIFORMS, LITERALS, BLOCKS, OPERATORS, PULL_SHARE and FUSED_CTAS
-// before this text. An operator of edges is a struct `Op` of static functions; see
-// sw/vm/cuda/text.py. A `Call` has everything that a kernel needs; sw/vm/cuda/machine.py has the
+// before this text. An operator of edges is a struct `Op` of static functions; see sw/vm/c_program.py. A `Call` has everything that a kernel needs; sw/vm/cuda/machine.py has the
 // same struct. Every exported function gives a cudaError_t.
 //
 // A *phase* is a struct with a function `run` that all threads of the grid perform, for any size of
@@ -18,6 +17,7 @@ typedef uint32_t word;
 typedef unsigned long long wide;
 
 #define DEVICE static __device__ __forceinline__
+#define INLINE DEVICE
 
 constexpr word NONE = 0xffffffffu;
 constexpr word WARP = 32, CTA = 256;
@@ -61,6 +61,7 @@ struct Call {
     word *buckets;              // of `twc`: three queues
     word *sums;                 // of `strict`: a sum for each vertex, then one for each chunk
     word *lost;                 // for each vector, bits of the vertices that lost a candidate
+    word *wanted;               // bits of the vertices that a filter lets through, if it may fail
     Status *status;
     wide threshold;
     wide literals[LITERALS];
@@ -132,8 +133,9 @@ DEVICE bool first_change(const Call &call, word vertex) {
     return true;
 }
 
-// A vertex changed. FUSED: it is appended if it is the first change. Otherwise it is only marked.
-template <bool tracked> DEVICE void changed(const Call &call, word vertex) {
+// A vertex changed. FUSED: it is appended if it is the first change; `once` says that there is but
+// one. Otherwise it is only marked.
+template <bool tracked, bool once = false> DEVICE void changed(const Call &call, word vertex) {
     if (!tracked) {
         return;
     }
@@ -141,45 +143,70 @@ template <bool tracked> DEVICE void changed(const Call &call, word vertex) {
         reinterpret_cast<uint8_t *>(call.marks)[vertex] = 1;
     } else if (call.creation == BITMAP) {
         set_mark(&call.marks[vertex / 32], 1u << vertex % 32);
-    } else if (first_change(call, vertex)) {
+    } else if (once || first_change(call, vertex)) {
         append(call, call.output, &call.status->output, vertex);
     }
 }
 
-// Reductions. A word only moves one way, so a stale word costs an atomic at most.
+// Words that other threads change, or read, at this moment.
+DEVICE word fresh(const word *place) { return *place; }
+DEVICE void put(word *place, word value) { *place = value; }
 
-template <bool tracked> DEVICE void reduce_min(const Call &call, word *words, word vertex,
-                                               word value) {
-    if (value < __ldcg(&words[vertex]) && value < atomicMin(&words[vertex], value)) {
-        changed<tracked>(call, vertex);
+// Reductions. A word only moves one way, so a stale word costs an atomic at most. `whole` says that
+// nobody else reduces this word: then no atomic is needed, and the vertex changes once. `same_…` are
+// for elements that all calls reduce by one word: to store it again does no harm, and of atomics
+// only the first changes the element, so a list needs no marks.
+#define REDUCTION(name, better, atomic, result)                                                   \
+    template <bool tracked, bool whole = false>                                                   \
+    DEVICE void reduce_##name(const Call &call, word *words, word vertex, word value) {           \
+        word old = __ldcg(&words[vertex]);                                                        \
+        if (whole && (better)) {                                                                  \
+            words[vertex] = result;                                                               \
+            changed<tracked, true>(call, vertex);                                                 \
+        } else if (!whole && (better)) {                                                          \
+            old = atomic(&words[vertex], value);                                                  \
+            if (better) {                                                                         \
+                changed<tracked>(call, vertex);                                                   \
+            }                                                                                     \
+        }                                                                                         \
+    }                                                                                             \
+    template <bool tracked>                                                                       \
+    DEVICE void same_##name(const Call &call, word *words, word vertex, word value) {             \
+        word old = __ldcg(&words[vertex]);                                                        \
+        if (!(better)) {                                                                          \
+            return;                                                                               \
+        }                                                                                         \
+        if (tracked && call.creation == FUSED) {                                                  \
+            old = atomic(&words[vertex], value);                                                  \
+        } else {                                                                                  \
+            words[vertex] = result;                                                               \
+        }                                                                                         \
+        if (better) {                                                                             \
+            changed<tracked, true>(call, vertex);                                                 \
+        }                                                                                         \
     }
-}
 
-template <bool tracked> DEVICE void reduce_max(const Call &call, word *words, word vertex,
-                                               word value) {
-    if (value > __ldcg(&words[vertex]) && value > atomicMax(&words[vertex], value)) {
-        changed<tracked>(call, vertex);
-    }
-}
-
-template <bool tracked> DEVICE void reduce_or(const Call &call, word *words, word vertex,
-                                              word value) {
-    if ((value & ~__ldcg(&words[vertex])) && (value & ~atomicOr(&words[vertex], value))) {
-        changed<tracked>(call, vertex);
-    }
-}
+REDUCTION(min, value < old, atomicMin, value)
+REDUCTION(max, value > old, atomicMax, value)
+REDUCTION(or, value & ~old, atomicOr, old | value)
 
 // A sum may reach `most`. A sum that passes it does so in one of the additions.
-template <bool tracked> DEVICE void reduce_add(const Call &call, word *words, word vertex,
-                                               wide value, word most, word fault) {
+template <bool tracked, bool whole = false>
+DEVICE void reduce_add(const Call &call, word *words, word vertex, wide value, word most,
+                       word fault) {
     if (value == 0) {
         return;
     }
-    const word old = atomicAdd(&words[vertex], static_cast<word>(value));
+    word old = whole ? __ldcg(&words[vertex]) : 0;
+    if (whole) {
+        words[vertex] = old + static_cast<word>(value);
+    } else {
+        old = atomicAdd(&words[vertex], static_cast<word>(value));
+    }
     if (old + value > most) {
         report(call, fault, vertex);
     }
-    changed<tracked>(call, vertex);
+    changed<tracked, whole>(call, vertex);
 }
 
 // Candidates of a minimum that do not fit (sw/lang/faults.py).
@@ -188,7 +215,8 @@ DEVICE word *lost_bits(const Call &call, word vector) {
     return call.lost + (wide)vector * (call.vertices / 32 + 1);
 }
 
-DEVICE void lose(const Call &call, word vector, word vertex) {
+// The fault is reported by `settle`.
+DEVICE void lose(const Call &call, word vector, word fault, word vertex) {
     set_mark(&lost_bits(call, vector)[vertex / 32], 1u << vertex % 32);
 }
 
@@ -211,18 +239,15 @@ template <word vector, word fault> struct settle {
     }
 };
 
-// Gathered reductions: threads combine the values for the vertex of a row before they reduce.
-
-DEVICE void gather_min(word &all, word value) { all = min(all, value); }
-DEVICE void gather_max(word &all, word value) { all = max(all, value); }
-DEVICE void gather_or(word &all, word value) { all |= value; }
-DEVICE void gather_add(wide &all, wide value) { all += value; }
-
-template <class Value, class Gather> DEVICE void over_warp(Value &all, Gather gather) {
-    for (int step = WARP / 2; step; step /= 2) {
-        gather(all, __shfl_xor_sync(NONE, all, step));
+// Gathered values: the threads of a warp combine theirs.
+struct OverWarp {
+    template <class Value, class Gather>
+    __device__ __forceinline__ void operator()(Value &all, Gather gather) const {
+        for (int step = WARP / 2; step; step /= 2) {
+            gather(all, __shfl_xor_sync(NONE, all, step));
+        }
     }
-}
+};
 
 // Groups of threads: a warp, or a CTA.
 
@@ -256,44 +281,80 @@ template <word GROUP> DEVICE word scan(word value) {
     return value;
 }
 
-// Schedules of edges. `Op::rows` are the rows that it goes through, `Op::number` of them;
-// `Op::place` is the place of each among the offsets, and `Op::vertex` the vertex of a place.
-// `Op::wanted` is whether any edge of the row counts. `Op::edge` performs an edge, and sets
-// `local.done` if later edges of the row change nothing. `Op::finish` reduces what was gathered for
-// the row.
+// What an operator of edges has in a direction. `rows` are the rows that it goes through, `number` of
+// them; `place` is the place of each among the offsets, and `vertex` the vertex of a place.
+template <bool pulling, bool transposed, bool all> struct Edges {
+    static constexpr bool pull = pulling, every = all;
+    static constexpr bool whole = true;     // a vertex has one row
+    DEVICE const Rows &rows(const Call &call) {
+        return pull == transposed ? call.leaving : call.entering;
+    }
+    DEVICE word number(const Call &call) { return pull ? call.vertices : call.count; }
+    DEVICE word place(const Call &call, wide i) {
+        return pull || !call.queue ? static_cast<word>(i) : call.queue[i];
+    }
+    DEVICE word vertex(const Call &, word place) { return place; }
+    DEVICE bool dense(const Call &call) { return pull || !call.queue; }
+    DEVICE wide first_arc(const Call &) { return 0; }
+    DEVICE wide last_arc(const Call &call) { return call.edges; }
+};
+
+// Whether the filter lets a vertex through. If it may fail, `check` has made bits.
+template <class Op> DEVICE bool passes(const Call &call, word vertex) {
+    return !Op::tests || (Op::test_fails ? call.wanted[vertex / 32] >> vertex % 32 & 1
+                                         : Op::passes(call, vertex));
+}
+
+// Whether any edge of a row counts.
+template <class Op> DEVICE bool reached(const Call &call, word row) {
+    return !Op::pull || passes<Op>(call, row);
+}
+
+// Schedules of edges. Later edges of a row change nothing once `local.done` is set.
 
 template <class Op> DEVICE void perform(const Call &call, word row, word arc,
                                         typename Op::Local &local) {
     const Rows &rows = Op::rows(call);
-    Op::edge(call, row, __ldg(&rows.neighbors[arc]),
-             Op::weighted ? __ldg(&rows.weights[arc]) : 0, local);
+    const word neighbor = __ldg(&rows.neighbors[arc]);
+    if (Op::pull ? Op::every || member(call, neighbor) : passes<Op>(call, neighbor)) {
+        Op::edge(call, Op::pull ? neighbor : row, Op::pull ? row : neighbor,
+                 Op::weighted ? __ldg(&rows.weights[arc]) : 0, local);
+    }
 }
 
 template <class Op> DEVICE word row_begin(const Call &call, word place) {
     return __ldg(&Op::rows(call).offsets[place]);
 }
 
-// A thread performs some arcs of a row.
-template <class Op> DEVICE void alone(const Call &call, word row, word begin, word end) {
+// A thread performs some arcs of a row; `whole` if there are no others.
+template <bool whole, class Op>
+DEVICE void alone(const Call &call, word row, word begin, word end) {
     typename Op::Local local;
     for (word arc = begin; arc < end && !local.done; arc++) {
         perform<Op>(call, row, arc, local);
     }
-    Op::finish(call, row, local);
+    Op::template finish<whole>(call, row, local);
 }
 
-// The lanes of a warp perform some arcs of a row together.
-template <class Op> DEVICE void together(const Call &call, word row, word begin, word end,
-                                         word first, word step) {
+// The lanes of a warp perform some arcs of a row together; `whole` if there are no others. They have
+// arcs in order, so an edge that suffices is before those that come later.
+template <bool whole, class Op>
+DEVICE void together(const Call &call, word row, word begin, word end, word first, word step) {
     typename Op::Local local;
-    for (word arc = begin + first; arc < end && !local.done; arc += step) {
-        perform<Op>(call, row, arc, local);
+    begin += first - threadIdx.x % WARP;
+    for (word arc = begin + threadIdx.x % WARP; begin < end; begin += step, arc += step) {
+        if (arc < end) {
+            perform<Op>(call, row, arc, local);
+        }
+        if (Op::exits && __any_sync(NONE, local.done)) {
+            break;
+        }
     }
     __syncwarp();
     if (Op::gathers) {
-        Op::combine(local);
+        Op::combine(local, OverWarp());
         if (threadIdx.x % WARP == 0) {
-            Op::finish(call, row, local);
+            Op::template finish<whole>(call, row, local);
         }
         __syncwarp();
     }
@@ -304,8 +365,8 @@ template <class Op> struct vertex_based {
     DEVICE void run(const Call &call) {
         for (wide i = thread(); i < Op::number(call); i += threads()) {
             const word place = Op::place(call, i), row = Op::vertex(call, place);
-            if (Op::wanted(call, row)) {
-                alone<Op>(call, row, row_begin<Op>(call, place), row_begin<Op>(call, place + 1));
+            if (reached<Op>(call, row)) {
+                alone<Op::whole, Op>(call, row, row_begin<Op>(call, place), row_begin<Op>(call, place + 1));
             }
         }
     }
@@ -318,7 +379,7 @@ template <class Op> struct Runs {
 
     __device__ __forceinline__ void end(const Call &call) {
         if (Op::gathers && row != NONE) {
-            Op::finish(call, row, local);
+            Op::template finish<false>(call, row, local);
         }
     }
 
@@ -340,7 +401,7 @@ template <class Op, word GROUP> struct Mapping {
             if (base + lane < Op::number(call)) {
                 const word place = Op::place(call, base + lane);
                 row = Op::vertex(call, place);
-                if (Op::wanted(call, row)) {
+                if (reached<Op>(call, row)) {
                     begin = row_begin<Op>(call, place);
                     size = row_begin<Op>(call, place + 1) - begin;
                 }
@@ -386,6 +447,7 @@ template <class Op> struct cm : Mapping<Op, CTA> {};
 template <class Op> struct etwc {
     DEVICE void run(const Call &call) {
         __shared__ word rows[3][CTA], begins[3][CTA], ends[3][CTA], sizes[3];
+        __shared__ bool whole[CTA];     // of the first stage
         const word granularity[3] = {1, WARP, CTA};
         for (wide base = blockIdx.x * CTA; base < Op::number(call); base += threads()) {
             if (threadIdx.x < 3) {
@@ -395,15 +457,19 @@ template <class Op> struct etwc {
             if (base + threadIdx.x < Op::number(call)) {
                 const word from = Op::place(call, base + threadIdx.x);
                 const word row = Op::vertex(call, from);
-                if (Op::wanted(call, row)) {
+                if (reached<Op>(call, row)) {
                     word begin = row_begin<Op>(call, from);
                     const word end = row_begin<Op>(call, from + 1);
+                    const bool small = end - begin < WARP;
                     #pragma unroll
                     for (int stage = 2; stage >= 0; stage--) {
                         const word part = (end - begin) / granularity[stage] * granularity[stage];
                         if (part) {
                             const word place = atomicAdd(&sizes[stage], 1);
                             rows[stage][place] = row;
+                            if (!stage) {
+                                whole[place] = small;
+                            }
                             begins[stage][place] = begin;
                             ends[stage][place] = begin += part;
                         }
@@ -412,14 +478,19 @@ template <class Op> struct etwc {
             }
             __syncthreads();
             for (word i = threadIdx.x; i < sizes[0]; i += CTA) {
-                alone<Op>(call, rows[0][i], begins[0][i], ends[0][i]);
+                if (whole[i]) {
+                    alone<Op::whole, Op>(call, rows[0][i], begins[0][i], ends[0][i]);
+                } else {
+                    alone<false, Op>(call, rows[0][i], begins[0][i], ends[0][i]);
+                }
             }
             __syncwarp();
             for (word i = threadIdx.x / WARP; i < sizes[1]; i += CTA / WARP) {
-                together<Op>(call, rows[1][i], begins[1][i], ends[1][i], threadIdx.x % WARP, WARP);
+                together<false, Op>(call, rows[1][i], begins[1][i], ends[1][i], threadIdx.x % WARP,
+                                    WARP);
             }
             for (word i = 0; i < sizes[2]; i++) {
-                together<Op>(call, rows[2][i], begins[2][i], ends[2][i], threadIdx.x, CTA);
+                together<false, Op>(call, rows[2][i], begins[2][i], ends[2][i], threadIdx.x, CTA);
             }
             __syncthreads();
         }
@@ -433,7 +504,7 @@ template <class Op> struct classify {
         for (wide i = thread(); i < Op::number(call); i += threads()) {
             const word place = Op::place(call, i);
             const word size = row_begin<Op>(call, place + 1) - row_begin<Op>(call, place);
-            if (!size || !Op::wanted(call, Op::vertex(call, place))) {
+            if (!size || !reached<Op>(call, Op::vertex(call, place))) {
                 continue;
             }
             #pragma unroll
@@ -457,19 +528,19 @@ template <class Op> struct twc {
     DEVICE void run(const Call &call) {
         const word *places = call.buckets;
         for (wide i = thread(); i < call.status->buckets[0]; i += threads()) {
-            alone<Op>(call, Op::vertex(call, places[i]), row_begin<Op>(call, places[i]),
-                      row_begin<Op>(call, places[i] + 1));
+            alone<Op::whole, Op>(call, Op::vertex(call, places[i]), row_begin<Op>(call, places[i]),
+                            row_begin<Op>(call, places[i] + 1));
         }
         __syncwarp();
         places += call.vertices;
         for (wide i = thread() / WARP; i < call.status->buckets[1]; i += threads() / WARP) {
-            together<Op>(call, Op::vertex(call, places[i]), row_begin<Op>(call, places[i]),
-                         row_begin<Op>(call, places[i] + 1), threadIdx.x % WARP, WARP);
+            together<Op::whole, Op>(call, Op::vertex(call, places[i]), row_begin<Op>(call, places[i]),
+                               row_begin<Op>(call, places[i] + 1), threadIdx.x % WARP, WARP);
         }
         places += call.vertices;
         for (wide i = blockIdx.x; i < call.status->buckets[2]; i += gridDim.x) {
-            together<Op>(call, Op::vertex(call, places[i]), row_begin<Op>(call, places[i]),
-                         row_begin<Op>(call, places[i] + 1), threadIdx.x, CTA);
+            together<false, Op>(call, Op::vertex(call, places[i]), row_begin<Op>(call, places[i]),
+                                row_begin<Op>(call, places[i] + 1), threadIdx.x, CTA);
         }
     }
 };
@@ -581,7 +652,7 @@ template <class Op> struct strict {
                 end = end_of(call, firsts, size, at);
                 begin = row_begin<Op>(call, place + 1) - end;
                 runs.begin(call, Op::vertex(call, place));
-                wanted = Op::wanted(call, runs.row);
+                wanted = reached<Op>(call, runs.row);
             }
             if (wanted && !runs.local.done) {
                 perform<Op>(call, runs.row, begin + (word)i, runs.local);
@@ -598,10 +669,10 @@ template <class Op> struct edge_only {
         for (wide arc = Op::first_arc(call) + thread(); arc < Op::last_arc(call);
              arc += threads()) {
             const word row = __ldg(&Op::rows(call).owners[arc]);
-            if (Op::active(call, row) && Op::wanted(call, row)) {
+            if ((Op::pull || Op::every || member(call, row)) && reached<Op>(call, row)) {
                 typename Op::Local local;
                 perform<Op>(call, row, arc, local);
-                Op::finish(call, row, local);
+                Op::template finish<false>(call, row, local);
             }
         }
     }
@@ -613,19 +684,27 @@ template <class... Parts> struct both {
     DEVICE void run(const Call &call) { (Parts::run(call), ...); }
 };
 
-template <int vector> struct keep {
+// Copies a vector; where only words at sources are read, few sources are copied alone.
+template <int vector, bool sources> struct keep {
     DEVICE void run(const Call &call) {
-        for (wide i = thread(); i < call.vertices; i += threads()) {
-            call.start[vector][i] = call.now[vector][i];
+        const bool some = sources && call.queue && call.count < call.vertices / 4;
+        for (wide i = thread(); i < (some ? call.count : call.vertices); i += threads()) {
+            const word own = some ? call.queue[i] : static_cast<word>(i);
+            call.start[vector][own] = call.now[vector][own];
         }
     }
 };
 
-// Calls a filter for all vertices, and keeps only its errors.
+// Makes the bits of a filter that may fail, as the reference evaluates it for all vertices.
 template <class Op> struct check {
     DEVICE void run(const Call &call) {
-        for (wide i = thread(); i < call.vertices; i += threads()) {
-            Op::result(call, static_cast<word>(i));
+        for (wide base = thread() - threadIdx.x % WARP; base < call.vertices; base += threads()) {
+            const wide own = base + threadIdx.x % WARP;
+            const bool passes = own < call.vertices && Op::passes(call, static_cast<word>(own));
+            const word bits = __ballot_sync(NONE, passes);
+            if (threadIdx.x % WARP == 0) {
+                call.wanted[base / 32] = bits;
+            }
         }
     }
 };
@@ -716,7 +795,7 @@ template <class Op> struct where {
     DEVICE void run(const Call &call) {
         for (wide i = thread(); i < call.count; i += threads()) {
             const word own = vertex(call, i);
-            if (Op::result(call, own)) {
+            if (Op::vertex(call, own)) {
                 append(call, call.output, &call.status->output, own);
             }
         }
@@ -727,10 +806,10 @@ template <class Op> struct total {
     DEVICE void run(const Call &call) {
         wide sum = 0;
         for (wide i = thread(); i < call.count; i += threads()) {
-            sum += Op::result(call, vertex(call, i));
+            sum += Op::vertex(call, vertex(call, i));
         }
         __syncwarp();
-        over_warp(sum, gather_add);
+        OverWarp()(sum, [](wide &all, wide value) { all += value; });
         if (threadIdx.x % WARP == 0 && sum) {
             atomicAdd(&call.status->total, sum);
         }
@@ -769,7 +848,7 @@ template <int vector> struct lowest {
             most = max(most, ~call.now[vector][vertex(call, i)]);
         }
         __syncwarp();
-        over_warp(most, gather_max);
+        OverWarp()(most, [](word &all, word value) { all = max(all, value); });
         if (threadIdx.x % WARP == 0) {
             atomicMax(&call.status->most, most);
         }

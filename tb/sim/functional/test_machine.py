@@ -224,17 +224,19 @@ def test_orders_differ():
 
 
 def test_every_shape():
-    """Each legal number of lanes and warps: every lane of every warp counts once."""
+    """Each legal number of lanes, and the most warps and cores, in order and at random: every lane
+    of every warp counts once."""
+    most = LEGAL["warps"].values[-1], LEGAL["cores"].values[-1]
     for threads in LEGAL["threads"].values:
-        for warps in (1, 2, 32):
+        for warps, cores, order in ((1, 2, None), (2, 2, 1), (*most, None), (*most, 2)):
             config = TINY.replace(threads=threads, warps=warps, l1_bytes=1 << 12,
-                                  local_bytes=1 << 12, cores=2)
-            machine = FunctionalSimulator(config)
+                                  local_bytes=1 << 12, cores=cores)
+            machine = FunctionalSimulator(config, seed=order)
             machine.load_program(program(lambda a, x, y: (
                 a.li(x, GLOBAL), a.csrr(y, Csr.THREAD_ID), a.addi(y, y, 1),
                 a.amoadd_w(a.zero, y, x))))
             machine.launch(0, 0)
-            assert word(machine) == 2 * warps * threads * (threads + 1) // 2
+            assert word(machine) == cores * warps * threads * (threads + 1) // 2
 
 
 def test_one_library():

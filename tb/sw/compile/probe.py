@@ -1,7 +1,7 @@
 """An operator for each thing that an operator may ask of a schedule, and when.
 
-A probe goes through the edges of a graph once, or twice with a frontier: first those of vertex 0,
-then those of the vertices that this has added. What it asks for:
+A probe goes through the edges of a graph once. Programs with sets are in
+:mod:`tb.sw.compile.probe_texts`. What a probe asks for:
 
 *Its test* reads any of a word of the destination, a word of the source, the word that the source
 sends, and the weight (:data:`NEEDS`).
@@ -29,7 +29,6 @@ import numpy as np
 
 from sw.compile.algorithm import Algorithm, SentWord
 from sw.compile.kernels.kernel import Vertex
-from sw.compile.kernels.vertices import each_vertex
 
 
 __all__ = ["FORMS", "NEEDS", "Probe", "Wanted"]
@@ -55,13 +54,8 @@ class Wanted:
     form: str  #: One of :data:`FORMS`.
     tests: frozenset[str] = frozenset()  #: What its test reads.
     weighted: bool = False
-    #: Whether a superstep adds the destinations of the edges that count, and a second one begins
-    #: with them.
-    adds: bool = False
     filtered: bool = False  #: Whether base vertices are filtered by a word of their own.
     numbered: bool = False  #: Whether schedules hand out bases by number.
-    #: With ``adds``, whether a kernel of vertices adds those of the base filter, which push then.
-    chosen: bool = False
 
     @property
     def sends(self) -> bool:
@@ -72,7 +66,7 @@ class Wanted:
     @property
     def name(self) -> str:
         """All of it, without spaces."""
-        flags = [name for name in ("weighted", "adds", "filtered", "numbered", "chosen")
+        flags = [name for name in ("weighted", "filtered", "numbered")
                  if getattr(self, name)]
         return "-".join(["probe", self.form, *sorted(self.tests), *flags])
 
@@ -99,9 +93,9 @@ class Probe(Algorithm):
             "weighted": wanted.weighted, "sends_early": sends,
             "sent": SentWord(value=sends, fits=True, late=wanted.tests <= {"dst"}, drops=(
                 form == "least" and wanted.tests <= {"dst"} and (sends or not wanted.weighted))),
-            "identity": 0 if form == "sum" and not wanted.adds else None,
+            "identity": 0 if form == "sum" else None,
             "void_edge": "self" if wanted.weighted and not sends and (
-                "weight" in wanted.tests or (form == "sum" and not wanted.adds)) else "padding"})
+                "weight" in wanted.tests or form == "sum") else "padding"})
 
     # Words
 
@@ -124,63 +118,24 @@ class Probe(Algorithm):
     def reserve(self, task):
         for name in (_SENT, _FLAGS, *self._results):
             task.buffers.reserve(name, task.vertex_words)
-        if task.frontier is not None:
-            task.frontier.reserve(task)
 
     def init_vertex_value(self, task):
         for name, words in zip((_SENT, _FLAGS), self._words()):
             task.buffers.fill(name, task.vertices.to_device(words))
         for name, word in self._results.items():
             task.buffers.fill(name, rest=word)
-        if task.frontier is not None:
-            first = np.array([task.vertices.number(0)]) if self._pushes(task) else None
-            task.frontier.init(task, first)
 
-    # The frontier: of a push the destinations, of a pull only their number.
-
-    @staticmethod
-    def _pushes(task):
-        return task.direction == "push"
-
-    def frontiers(self, task):
-        if not self.wanted.adds:
-            return ()
-        return ("queue", "bitmap", "bytemap", "counter") if self._pushes(task) else ("counter",)
-
-    def frontier_reason(self, task):
-        return f"{self.name} adds no vertex, or pulls over all edges"
-
-    def reverses(self, task):
-        return self.wanted.filtered and not self._pushes(task)
-
-    def pending_data(self, k, base, into):
-        k.a.lw(into, k.pointer(base, _FLAGS, into))
-
-    def pending(self, k, base, data, into):
-        k.a.andi(into, data, _BASE)
-        k.a.snez(into, into)
-
-    def tested(self, task):
-        return self._by_frontier(task)
-
-    def _by_frontier(self, task):
-        """Whether the frontier says which base vertices take part."""
-        return self.wanted.adds and self._pushes(task)
+    # The filter of base vertices
 
     def filters(self, task):
-        return self._by_frontier(task) or self.wanted.filtered
+        return self.wanted.filtered
 
     def filter_data(self, k, base, into):
-        if self._by_frontier(k.task):
-            k.input.member_data(k, base, into)
-        else:
-            self.pending_data(k, base, into)
+        k.a.lw(into, k.pointer(base, _FLAGS, into))
 
     def filter(self, k, base, data, into):
-        if self._by_frontier(k.task):
-            k.input.member(k, base, data, into)
-        else:
-            self.pending(k, base, data, into)
+        k.a.andi(into, data, _BASE)
+        k.a.snez(into, into)
 
     # What the schedule is told
 
@@ -192,13 +147,10 @@ class Probe(Algorithm):
 
     def _voids(self, task):
         """Whether the test has to tell places without edges."""
-        return any((layout.voids and self.void_edge == "padding")
-                   or (layout.filled and self.wanted.adds) for layout in task.layouts)
+        return any(layout.voids and self.void_edge == "padding" for layout in task.layouts)
 
     def selective(self, task):
-        # Adding narrows the lanes, which only the edges that are selected may do.
-        return bool(self.wanted.tests or self.wanted.adds) or self._voids(task) \
-            or self.wanted.form in ("any", "first")
+        return bool(self.wanted.tests) or self._voids(task) or self.wanted.form in ("any", "first")
 
     @property
     def _gathered_at(self):
@@ -206,41 +158,17 @@ class Probe(Algorithm):
         return "src" if self.wanted.form == "source" else "dst"
 
     def private(self, task):
-        at_base = (self._gathered_at == "src") == self._pushes(task)
+        at_base = (self._gathered_at == "src") == (task.direction == "push")
         collects = (self.wanted.form in ("sum", "two", "source") and at_base
                     and (task.schedule.owns_base or task.owns_vertex))
         return dict.fromkeys(self._results, "+") if collects else {}
 
-    # Kernels. Only the first superstep adds (tb.sw.compile.schedules.test_every_edge says why).
+    # Kernels
 
     def kernels(self, task):
-        if self._chooses(task):
-            return {"choose": ("apply", None), "gather": ("gather", False)}
-        kernels: dict[str, tuple] = {"gather": ("gather", True)}
-        if self.wanted.adds and self._pushes(task):
-            kernels["last"] = ("gather", False)
-        return kernels
-
-    def _chooses(self, task):
-        return self.wanted.chosen and self._pushes(task)
-
-    def apply(self, k):
-        a = k.a
-        k.open_frontier()
-        k.frontier.open(k)
-        end = k.constant(k.address(_SENT) + 4 * self.graph.num_vertices, "end")
-        with each_vertex(k, _SENT) as pointers:
-            vertex, wanted, inside = Vertex(pointers[_SENT], _SENT), *a.regs("wanted", "inside")
-            self.pending_data(k, vertex, wanted)
-            self.pending(k, vertex, wanted, wanted)
-            a.sltu(inside, vertex.reg, end)
-            a.and_(wanted, wanted, inside)
-            with k.only(wanted, "not_chosen") as after:
-                k.frontier.add(k, vertex, wanted, after)
-        k.frontier.finish(k)
+        return {"gather": ("gather", None)}
 
     def prepare(self, k):
-        k.open_frontier()
         self._end = k.constant(k.address(_SENT) + 4 * self.graph.num_vertices, "end")
         self._own = None
         if k.task.schedule.owns_base:
@@ -332,10 +260,6 @@ class Probe(Algorithm):
         k.edge_phase(5)
         target = self._ends(k, edge)[self._gathered_at]
         getattr(self, f"_sum_{self.wanted.form}")(k, edge, word, target)
-        if k.frontier is not None and k.variant:
-            after = k.a.label("added")
-            k.frontier.add(k, self._ends(k, edge)["dst"], predicate, after)
-            k.a.place(after)
 
     def _take(self, k, target, name, word):
         """Add a word at the target, in a register or by an atomic."""
@@ -395,18 +319,11 @@ class Probe(Algorithm):
     # Host
 
     def drive(self, session):
-        frontier, self._added = session.task.frontier, []
-        for superstep, kernel in enumerate(self.kernels(session.task)):
-            session.launch(kernel, superstep if frontier is None
-                           else frontier.argument(session.task, superstep))
-            if frontier is not None and superstep == 0:
-                self._added.append(frontier.added(session, superstep))
-        self._counts_once = frontier is not None and frontier.deduplicate
-        return len(self.kernels(session.task))
+        session.launch("gather", 0)
+        return 1
 
     def outputs(self, session):
-        return {name: session.read_vertices(name) for name in self._results} | {
-            "added": np.array(self._added, np.uint32)}
+        return {name: session.read_vertices(name) for name in self._results}
 
     def golden(self):
         graph, wanted = self.graph, self.wanted
@@ -420,28 +337,9 @@ class Probe(Algorithm):
                             ("sent", word >> 2 & 1), ("weight", weights & 1)):
             if name in wanted.tests:
                 counts &= holds.astype(bool)
-        push = self.direction == "push"
-        if wanted.filtered and not (wanted.adds and push):
-            counts &= (flags[src if push else dst] & _BASE).astype(bool)
-        times, added = counts.astype(np.uint32), []
-        if wanted.adds:
-            if push and wanted.chosen:
-                chosen = np.flatnonzero(flags & _BASE)
-                times = (counts & np.isin(src, chosen)).astype(np.uint32)
-                return self._model(src, dst, times, word, weights) | {
-                    "added": np.array([len(chosen)], np.uint32)}
-            if push:
-                first = counts & (src == 0)
-                times = first + (counts & np.isin(src, dst[first])).astype(np.uint32)
-            else:
-                first = counts
-            once = len(set(dst[first].tolist()))
-            added = [once if self._counts_once else int(np.count_nonzero(first))]
-            if wanted.form == "least" and not self._counts_once:
-                # How many edges a unit drops is its own affair.
-                assert once <= self._added[0] <= added[0]
-                added = self._added
-        return self._model(src, dst, times, word, weights) | {"added": np.array(added, np.uint32)}
+        if wanted.filtered:
+            counts &= (flags[src if self.direction == "push" else dst] & _BASE).astype(bool)
+        return self._model(src, dst, counts.astype(np.uint32), word, weights)
 
     def _model(self, src, dst, times, word, weights):
         """The results: each edge is worked on so many times."""

@@ -1,19 +1,19 @@
 """Whatever an operator may ask of a schedule, it gets, or it is refused by name when it is planned.
 
-Each probe (:mod:`tb.sw.compile.probe`) goes under every schedule and format, in both directions and
-with every frontier that its form can have, on the functional machine, whose warps take turns at
-random. Shapes, cores, splits, options, units and the graph are drawn; ``GRAPHLOOM_SEED`` draws
-others.
+Each probe (:mod:`tb.sw.compile.probe`) goes under every schedule and format, in both directions, on
+the functional machine, whose warps take turns at random. Shapes, cores, splits, options, units and
+the graph are drawn; ``GRAPHLOOM_SEED`` draws others.
 
 ======================  ===========================================================================
 all probes              test_probes: they run right, or are refused by name
 programs                test_programs: the same of operators of programs, whose sets are what the
                         plan makes them (:mod:`tb.sw.compile.probe_texts`);
-                        test_programs_with_rows: nothing is refused that there is
+                        test_programs_with_rows: nothing is refused that there is;
+                        test_frontiers: every kind of frontier with every schedule
 what runs               test_what_runs_with_rows: nothing is refused that there is
 planted faults          test_a_planted_fault_is_seen: an end that comes late, places without edges,
-                        blocks that are filled up, a row that ends too early;
-                        test_a_list_that_a_kernel_of_vertices_does_not_open_is_seen
+                        a row that ends too early;
+                        test_a_list_that_no_kernel_opens_is_seen
 ======================  ===========================================================================
 """
 
@@ -27,9 +27,8 @@ from hw.gather.variants import VARIANTS
 from sw.compile import formats, schedules
 from sw.compile.algorithm import SentWord
 from sw.compile.formats.ell import _Regular
-from sw.compile.formats.storage_format import Layout
 from sw.compile.frontiers import pairs
-from sw.compile.frontiers.lists import Lists
+from sw.compile.frontiers.unit_lists import UnitLists
 from sw.compile.kernels.split import SPLITS
 from sw.compile.plan import Plan
 from sw.compile.planning import make
@@ -58,33 +57,19 @@ def _probes():
     with some of the rest."""
     needs = [frozenset(some) for size in range(len(NEEDS) + 1)
              for some in itertools.combinations(NEEDS, size)]
-    rest = ({}, {"adds": True}, {"filtered": True}, {"adds": True, "numbered": True},
-            {"adds": True, "filtered": True})
+    rest = {}, {"filtered": True}, {"numbered": True}
     found = [Wanted("sum", tests, "weight" in tests, **rest[number % len(rest)])
              for number, tests in enumerate(needs)]
     found.append(Wanted("sum", weighted=True))
-    found += [Wanted("sum", tests, adds=True, chosen=True)
-              for tests in (frozenset(), frozenset({"dst"}), frozenset({"src"}))]
     for form in FORMS[1:]:
         for number, tests in enumerate((frozenset(), frozenset({"dst"}), frozenset({"src"}),
                                         frozenset(NEEDS))):
             more = rest[(number + FORMS.index(form)) % len(rest)]
-            if form in ("any", "first"):
-                more = {"filtered": "filtered" in more}
             found.append(Wanted(form, tests, bool(number % 2) or "weight" in tests, **more))
     return found
 
 
 PROBES = {wanted.name: wanted for wanted in _probes()}
-
-
-def _frontiers(wanted, direction):
-    """The frontiers that a plan may name; None leaves it open."""
-    if not wanted.adds:
-        return [None]
-    if direction == "pull":
-        return [None, "counter", *["rqueue"] * wanted.filtered]
-    return [None, *(name for name in pairs() if name != "rqueue")]
 
 
 def small(schedule, warps=4, threads=4, cores=1, unit="fsm"):
@@ -109,7 +94,7 @@ def plan_of(wanted, direction, **choices):
     return type("Plan", (Plan,), {"kind": kind})("sssp", direction=direction, **choices)
 
 
-def tried(rng, wanted, schedule, stored, direction, frontier):
+def tried(rng, wanted, schedule, stored, direction):
     """Run a draw that is not refused. Returns None, or the last reason if all draws are."""
     reason = None
     for attempt in range(_TRIES):
@@ -118,15 +103,15 @@ def tried(rng, wanted, schedule, stored, direction, frontier):
         text, choices = schedule, {}
         if attempt < _TRIES - 1:        # the last draw leaves open what may be left open
             text = options(rng, schedule)
-            choices = {"split": rng.choice(SPLITS), "deduplicate": rng.choice((None, True, False))}
+            choices = {"split": rng.choice(SPLITS)}
         try:
             task = make(config, plan_of(wanted, direction, schedule=text, format=stored,
-                                        frontier=frontier, **choices), arcs)
+                                        **choices), arcs)
             _ = task.program
         except UserError as error:
             reason = str(error)
             continue
-        verify(task, rng, f"{wanted.name} {direction} {text} {stored} frontier={frontier}")
+        verify(task, rng, f"{wanted.name} {direction} {text} {stored}")
         return None
     return reason
 
@@ -142,18 +127,10 @@ def verify(task, rng, what):
                         f"{config.gather}: {task.plan.text}: {error}")
 
 
-def check_named(reason, wanted, schedule, stored, frontier):
-    """A reason names the schedule, the format, the frontier or the operator."""
-    names = [schedule, stored.partition(":")[0], wanted.name, *[frontier] * bool(frontier)]
+def check_named(reason, wanted, schedule, stored):
+    """A reason names the schedule, the format or the operator."""
+    names = [schedule, stored.partition(":")[0], wanted.name]
     assert any(name in reason for name in names), reason
-
-
-def _plans(rng, wanted):
-    """Directions and frontiers: both directions with the frontier left open, and two draws."""
-    found = [("push", None), ("pull", None)]
-    others = [(direction, frontier) for direction, _ in found
-              for frontier in _frontiers(wanted, direction) if frontier is not None]
-    return found + rng.sample(others, min(2, len(others)))
 
 
 @pytest.mark.parametrize("stored", STORED)
@@ -162,10 +139,10 @@ def _plans(rng, wanted):
 @pytest.mark.sample(28)
 def test_probes(probe, schedule, stored):
     wanted, rng = PROBES[probe], draw(probe, schedule, stored)
-    for direction, frontier in _plans(rng, wanted):
-        reason = tried(rng, wanted, schedule, stored, direction, frontier)
+    for direction in ("push", "pull"):
+        reason = tried(rng, wanted, schedule, stored, direction)
         if reason is not None:
-            check_named(reason, wanted, schedule, stored, frontier)
+            check_named(reason, wanted, schedule, stored)
 
 
 def test_every_format_is_tried():
@@ -190,7 +167,7 @@ def test_what_runs_with_rows(schedule):
                 make(config, plan_of(wanted, direction, schedule=schedule), arcs)
             except UserError as error:
                 assert lacks, (wanted.name, direction, str(error))
-                check_named(str(error), wanted, schedule, "csr", None)
+                check_named(str(error), wanted, schedule, "csr")
             else:
                 assert not lacks, (wanted.name, direction)
 
@@ -264,12 +241,41 @@ def test_programs_with_rows(schedule, tmp_path):
                 assert not lacks, (text.name, direction)
 
 
+#: Kinds of frontiers, and one pair of each two.
+FRONTIERS = ("queue", "bitmap", "bytemap", "counter", "queue/bitmap", "bitmap/queue",
+             "bytemap/bitmap")
+
+
+@pytest.mark.parametrize("frontier", FRONTIERS)
+@pytest.mark.parametrize("schedule", schedules.names())
+@pytest.mark.sample(40)
+def test_frontiers(schedule, frontier, tmp_path):
+    """On every shape, one core and two, from a set that edges have made."""
+    rng, ran = draw(schedule, frontier), 0
+    for shape in ((1, 1), (1, 32), (16, 1), (8, 16), (4, 4)):
+        config = small(schedule, *shape, cores=rng.choice((1, 2)))
+        arcs = graph(rng, *shape, config.cores)
+        text = rng.choice([text for text in TEXTS.values()
+                           if text.goes == "changed" and "weight" not in text.tests])
+        plan = plan_of_text(text, tmp_path, schedule=schedule, frontier=frontier, direction="push",
+                            split="static")
+        try:
+            task = make(config, plan, arcs.weighted(9, 1))
+            _ = task.program
+        except UserError as error:
+            assert any(name in str(error) for name in (schedule, frontier)), error
+            continue
+        verify(task, rng, f"{text.name} {schedule} {frontier}\n{text.text}\n")
+        ran += 1
+    assert ran or schedule in LISTS or (schedule == "em" and frontier.startswith("queue"))
+
+
 # Planted faults
 
-def run(wanted, schedule, stored, direction, frontier=None):
+def run(wanted, schedule, stored, direction):
     """A run on one configuration; raises what it raises."""
     config = small(schedule)
-    plan = plan_of(wanted, direction, schedule=schedule, format=stored, frontier=frontier)
+    plan = plan_of(wanted, direction, schedule=schedule, format=stored)
     task = make(config, plan, graph(draw(wanted.name, schedule), 4, 4))
     with Device.functional(config, max_cycles=5_000_000) as device:
         assert device.run_task(task).verified
@@ -280,23 +286,29 @@ def run(wanted, schedule, stored, direction, frontier=None):
     (Wanted("sum", frozenset({"src"})), "compact", "csr", (Probe, "of", classmethod(
         lambda cls, wanted, direction: type("Late", (_of(wanted, direction),), {
             "sent": SentWord(late=True)})))),
-    # Places without edges, and edges that fill up a block, count.
+    # Places without edges count.
     (Wanted("source"), "em", "ell:width=2", (_Regular, "voids", False)),
-    (Wanted("sum", adds=True), "em", "csr", (Layout, "filled", False)),
     # The first edge of a row ends it, though all have to be worked on.
     (Wanted("two", frozenset({"dst"})), "wm", "csr", (Probe, "first_only", lambda self, k: True)),
 ], ids=lambda value: value.name if isinstance(value, Wanted) else None)
 def test_a_planted_fault_is_seen(wanted, schedule, stored, fault, monkeypatch):
-    direction = "pull" if wanted.adds else "push"
-    run(wanted, schedule, stored, direction) if schedule != "compact" else None
+    run(wanted, schedule, stored, "push") if schedule != "compact" else None
     monkeypatch.setattr(*fault)
     with pytest.raises(RunError):
-        run(wanted, schedule, stored, direction)
+        run(wanted, schedule, stored, "push")
 
 
-def test_a_list_that_a_kernel_of_vertices_does_not_open_is_seen(monkeypatch):
-    wanted = Wanted("sum", adds=True, chosen=True)
-    run(wanted, "graphpeg", "csr", "push", "lists")
-    monkeypatch.setattr(Lists, "open", lambda self, k: None)
+def test_a_list_that_no_kernel_opens_is_seen(tmp_path, monkeypatch):
+    text, config = Text("sum"), small("graphpeg")
+    arcs = graph(draw(text.name), 4, 4).weighted(9, 1)
+
+    def run_text():
+        task = make(config, plan_of_text(text, tmp_path, schedule="graphpeg", direction="push",
+                                         frontier="lists"), arcs)
+        with Device.functional(config, max_cycles=5_000_000) as device:
+            assert device.run_task(task).verified
+
+    run_text()
+    monkeypatch.setattr(UnitLists, "open", lambda *given: None)
     with pytest.raises(RunError):
-        run(wanted, "graphpeg", "csr", "push", "lists")
+        run_text()

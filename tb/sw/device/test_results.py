@@ -46,7 +46,8 @@ def timed():
 
 
 def test_by_name(search):
-    assert search.by_name("depth") == {"alice": 2, "bob": 1, "carol": 0, "dave": -1, "eve": -1}
+    assert search.by_name("depth") == {"alice": 2, "bob": 1, "carol": 0,
+                                       "dave": (1 << 32) - 1, "eve": (1 << 32) - 1}
     assert search.by_name("parent") == {"alice": "bob", "bob": "carol", "carol": "carol",
                                         "dave": None, "eve": None}
     assert search.plan.text.startswith("bfs(source=carol)") and search.starts == {"source": 2}

@@ -37,7 +37,7 @@ from sw.lang.reader import read_text
 from sw.lang.schedule import applied, read_schedule
 from sw.lang.types import LARGEST
 from sw.vm import cpu, reference
-from sw.vm.cpu.kernels import Kernels
+from sw.vm.cpu.kernels import CpuCode
 from sw.vm.host import perform
 from tb.sw.graphs import graphs, random_graph
 from tb.sw.vm.random_programs import program_texts
@@ -325,7 +325,7 @@ def test_after_an_error():
 def test_fused_loops():
     def found(name):
         tried = analysed(programs.find(name), after=CHOSEN)
-        return len(Kernels(tried).loops), sum(isinstance(node, ir.WhileLoop | ir.ForLoop)
+        return len(CpuCode(tried).loops), sum(isinstance(node, ir.WhileLoop | ir.ForLoop)
                                               for node in ir.instructions(tried.body))
     assert {name: found(name) for name in programs.names()} == {
         "bc": (2, 2), "bfs": (1, 1), "cc": (1, 1), "kcore": (2, 2), "label_propagation": (1, 1),
@@ -383,7 +383,7 @@ def test_words_before_an_operator():
 def test_no_fusion():
     def loops(schedule):
         plan = applied(programs.find("bfs"), {"s0": read_schedule(schedule)})
-        return len(Kernels(analysed(plan)).loops)
+        return len(CpuCode(analysed(plan)).loops)
     assert (loops("default"), loops("fusion"), loops("no_fusion")) == (1, 1, 0)
     check(applied(programs.find("bfs"), {"s0": read_schedule("no_fusion")}), path(9), [(None, 1)])
 

@@ -13,7 +13,9 @@ compilation             test_compiles: every program with all schedules and both
 availability            test_available: a reason, or none;
                         test_run_without_gpu: a run raises this reason
 results                 test_results: every program and feature as the reference,
-                        on every schedule; test_fixed_point: with the same fraction bits
+                        on every schedule; test_fixed_point: with the same fraction bits;
+                        test_filter_that_may_fail: by the words of the start
+lanes without a GPU     test_a_missing_atomic
 errors                  test_errors: as the reference raises them
 sets                    test_delta: queues with thresholds; test_no_vertex
 choices                 test_chosen: by the caller, the operator, or the size of
@@ -27,7 +29,8 @@ fused loops             test_fused: every loop, with all schedules;
 random programs         test_random_programs, also fused
 ======================  ============================================================
 
-Tests that compile need nvcc on PATH. Tests of results also need an NVIDIA GPU.
+Tests that compile need nvcc on PATH. Tests of results need it, too, and an NVIDIA GPU; where there
+is none, a C++ compiler and :mod:`tb.sw.vm.lanes` do.
 """
 
 import pathlib
@@ -36,7 +39,7 @@ import sys
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 
 from base.errors import UserError
 from sim.errors import ToolError
@@ -52,6 +55,7 @@ from sw.vm.cuda import nvcc
 from sw.vm.cuda.choices import check_program
 from tb.sw.graphs import graphs as graphs_of_a_few, random_graph
 from tb.sw.vm.cuda_programs import ERRORS, FEATURES, feature, with_error
+from tb.sw.vm.lanes import without_gpu
 from tb.sw.vm.random_programs import program_texts
 from tb.sw.vm.small_programs import program as small_program
 
@@ -72,9 +76,17 @@ def compiler_absence():
 
 
 needs_nvcc = pytest.mark.skipif(compiler_absence() is not None, reason=str(compiler_absence()))
-needs_gpu = pytest.mark.skipif(cuda.available() is not None, reason=str(cuda.available()))
+GPU = cuda.available() is None
+on_gpu = pytest.mark.usefixtures("gpu")
 variants = pytest.mark.parametrize("schedule, direction", [
     *VARIANTS, *((schedule, None) for schedule in cuda.SCHEDULES)])
+
+
+@pytest.fixture
+def gpu(monkeypatch):
+    """A GPU. Where none answers, the lanes of its text take turns on this computer."""
+    if not GPU:
+        without_gpu(monkeypatch)
 
 
 def text(program, *chosen):
@@ -128,8 +140,9 @@ def graphs(program):
 
 
 def same(program, graph, schedule, direction, **given):
-    """Compare a run with that of the reference. All variants share a library."""
-    got = cuda.run(program, graph, schedule, direction, variants=VARIANTS, **given)
+    """Compare a run with that of the reference. On a GPU all variants share a library."""
+    shared = VARIANTS if GPU else ()
+    got = cuda.run(program, graph, schedule, direction, variants=shared, **given)
     wanted = reference.run(program, graph, **given)
     assert got.fraction_bits == wanted.fraction_bits
     assert got.outputs.keys() == wanted.outputs.keys()
@@ -163,7 +176,7 @@ def test_unknown_variants(schedule, direction, message):
 def test_copies():
     """A sum is read at the source and changed; the programs of the package need no copies, some by
     facts: labels in any order, words that are early, and sources that are no destinations."""
-    assert "launch<keep<1>>" in text(feature("counted"), ("etwc", "push"))
+    assert "launch<keep<1, false>>" in text(feature("counted"), ("etwc", "push"))
     for name in ("bfs", "sssp", "cc", "bc", "mis"):
         assert "keep<" not in text(find(name), ("etwc", "push"))
 
@@ -194,7 +207,7 @@ def test_first_edge():
     ("bfs", ("strict", "pull"), ["clear_members", "set_members", "strict<Edges0pull>"]),
     ("bfs", ("twc", "pull"), ["clear_members", "both<set_members, classify<Edges0pull>>",
                               "twc<Edges0pull>"]),
-    ("counted", ("twc", "push"), ["keep<1>", "classify<Edges0push>", "twc<Edges0push>"])])
+    ("counted", ("twc", "push"), ["keep<1, false>", "classify<Edges0push>", "twc<Edges0push>"])])
 def test_phases(name, chosen, phases):
     schedule, direction = chosen
     program = feature(name) if name in FEATURES else find(name)
@@ -270,9 +283,10 @@ def test_run_without_gpu():
 
 # Results
 
-@needs_gpu
+@on_gpu
 @variants
 @pytest.mark.parametrize("name", [*names(), *FEATURES])
+@pytest.mark.sample(6)
 def test_results(name, schedule, direction):
     program = named(name)
     for graph in graphs(program):
@@ -281,8 +295,9 @@ def test_results(name, schedule, direction):
         same(program, graph, schedule, direction)
 
 
-@needs_gpu
+@on_gpu
 @variants
+@pytest.mark.sample(2)
 def test_fixed_point(schedule, direction):
     """A hub whose rank needs fewer fraction bits than the most."""
     spokes = np.arange(1, 60)
@@ -291,8 +306,9 @@ def test_fixed_point(schedule, direction):
     same(find("pagerank"), graph, schedule, direction, iterations=9, tolerance=0.01)
 
 
-@needs_gpu
-@settings(max_examples=4, deadline=None)
+@on_gpu
+@settings(max_examples=4, deadline=None,
+          suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(text=program_texts(), graph=graphs_of_a_few(weighted=True))
 def test_random_programs(text, graph):
     """The machine's own choice and others, for words, fraction bits, and errors."""
@@ -306,6 +322,18 @@ def test_random_programs(text, graph):
         assert found == wanted, (schedule, direction)
 
 
+@on_gpu
+@pytest.mark.parametrize("direction", cuda.DIRECTIONS)
+def test_filter_that_may_fail(direction):
+    """It is evaluated before the operator: here it would divide by the 0 that an edge brings."""
+    program = small_program(
+        "b = vector(uint, 1)", "def few(v):", "    return 7 // b[v] > 0", "def take(src, dst):",
+        "    b[dst].min(0)", "s = vertexset(source)", "edges.from_(s).to(few).apply(take)",
+        output="b")
+    for schedule in ("vertex_based", "twc"):
+        same(program, Graph(6, [1] * 10, [2, 3, 4, 5, 1] * 2), schedule, direction, source=1)
+
+
 def outcome(function):
     """The words of all results, or the class and the text of the error."""
     try:
@@ -315,9 +343,10 @@ def outcome(function):
     return result.fraction_bits, {name: words.tolist() for name, words in result.outputs.items()}
 
 
-@needs_gpu
+@on_gpu
 @variants
 @pytest.mark.parametrize("name", ERRORS)
+@pytest.mark.sample(6)
 def test_errors(name, schedule, direction):
     program, graph = with_error(name), random_graph(60, 300, 1)
     with pytest.raises(UserError) as wanted:
@@ -327,9 +356,10 @@ def test_errors(name, schedule, direction):
     assert type(got.value) is type(wanted.value) and str(got.value) == str(wanted.value)
 
 
-@needs_gpu
+@on_gpu
 @variants
 @pytest.mark.parametrize("delta", [1, 500, 4000])
+@pytest.mark.sample(3)
 def test_delta(delta, schedule, direction):
     graph = random_graph(400, 2000, 9).weighted(900, 2)
     same(find("sssp"), graph, schedule, direction, delta=delta)
@@ -341,7 +371,7 @@ def operator(program):
                 if isinstance(node, ir.EdgeSetIterator))
 
 
-@needs_gpu
+@on_gpu
 def test_chosen():
     """Inputs of many arcs are pulled, others pushed, unless the operator or the caller decides."""
     # A star whose leaves have an arc each to the next.
@@ -388,9 +418,10 @@ SCHEDULED = ["pull", "pull:boolmap", "pull:bitmap,unfused_bitmap", "push,unfused
              "twc,push | strict,pull:bitmap,unfused_bitmap when input_vertexset_size>=0.01"]
 
 
-@needs_gpu
+@on_gpu
 @pytest.mark.parametrize("schedule", SCHEDULED)
 @pytest.mark.parametrize("name", ["bfs", "sssp", "cc", "bc", "both_ways", "leaders"])
+@pytest.mark.sample(6)
 def test_scheduled(name, schedule):
     """Results do not depend on choices, with fused loops or without."""
     program = scheduled(named(name), schedule)
@@ -399,7 +430,7 @@ def test_scheduled(name, schedule):
         same(fused(program), graph, None, None)
 
 
-@needs_gpu
+@on_gpu
 def test_no_deduplication():
     """Where an element changes at most once, a list needs no marks."""
     program = read_text("@program\ndef p(edges: edgeset, source: vertex = 0):\n"
@@ -429,10 +460,11 @@ def test_marks_need_no_deduplication():
 
 # Blocks
 
-@needs_gpu
+@on_gpu
 @pytest.mark.parametrize("direction", ["push", "pull"])
 @pytest.mark.parametrize("schedule", cuda.SCHEDULES)
 @pytest.mark.parametrize("name", ["pagerank", "cc", "label_propagation", "kinds", "counted"])
+@pytest.mark.sample(4)
 def test_blocks(name, schedule, direction):
     program = named(name)
     for graph in graphs(program):
@@ -445,10 +477,11 @@ def test_blocks(name, schedule, direction):
 
 # Fused loops
 
-@needs_gpu
+@on_gpu
 @pytest.mark.parametrize("schedule, direction", [
     *VARIANTS, (None, None), ("etwc", None), ("twc", None)])
 @pytest.mark.parametrize("name", [*names(), *FEATURES])
+@pytest.mark.sample(4)
 def test_fused(name, schedule, direction):
     program = fused(named(name))
     for graph in graphs(program):
@@ -487,7 +520,7 @@ def looped(lines):
         "turn = 0", "far = 4294967296", "done = turn > 0", "some = vertices", *lines)
 
 
-@needs_gpu
+@on_gpu
 @pytest.mark.parametrize("lines", LOOPS)
 def test_fused_numbers(lines):
     """Words are the same, and so are errors of numbers that are no words."""
@@ -496,8 +529,9 @@ def test_fused_numbers(lines):
     assert outcome(lambda: cuda.run(fused(program), graph)) == wanted
 
 
-@needs_gpu
+@on_gpu
 @pytest.mark.parametrize("name", ERRORS)
+@pytest.mark.sample(3)
 def test_fused_errors(name):
     """An operator that fails ends its loop, and the next run is not disturbed."""
     plain = with_error(name)
@@ -514,10 +548,10 @@ def test_fused_errors(name):
             fused(program), graph, "etwc", direction)) == wanted
 
 
-@needs_gpu
+@on_gpu
 def test_late(monkeypatch):
     """A loop that returns after each round, and one that counts without an operator."""
-    monkeypatch.setattr("sw.vm.cuda.text._RUNTIME", Lately())
+    monkeypatch.setattr("sw.vm.cuda.text._RUNTIME", Runtime("LATE = 1000000000", "LATE = 0"))
     for name in ("bfs", "sssp", "kcore", "label_propagation"):
         program = fused(find(name))
         for graph in graphs(program):
@@ -528,16 +562,32 @@ def test_late(monkeypatch):
     same(program, random_graph(5, 9, 1), None, None, amount=5000)
 
 
-class Lately:
-    """The runtime, with a loop that always is too late."""
+class Runtime:
+    """The runtime with a change."""
+
+    def __init__(self, old, new):
+        self._old, self._new = old, new
 
     def read_text(self, encoding):
         text = (pathlib.Path(cuda.__file__).parent / "runtime.cuh").read_text(encoding)
-        assert "LATE = 1000000000" in text
-        return text.replace("LATE = 1000000000", "LATE = 0")
+        assert self._old in text
+        return text.replace(self._old, self._new)
 
 
-@needs_gpu
+@pytest.mark.skipif(GPU, reason="a GPU answers")
+def test_a_missing_atomic(monkeypatch, gpu):
+    """Lanes that take turns notice it."""
+    graph = Graph(600, np.arange(300), np.arange(300) % 2 + 300).weighted(90, 2)
+    program = small_program("def least(src, dst, weight):", "    a[dst].min(weight)",
+                            "edges.apply(least)")
+    same(program, graph, "edge_only", "push")
+    monkeypatch.setattr("sw.vm.cuda.text._RUNTIME", Runtime(
+        "old = atomic(&words[vertex], value);  ", "words[vertex] = result;  "))
+    with pytest.raises(AssertionError, match="a"):
+        same(program, graph, "edge_only", "push")
+
+
+@on_gpu
 def test_no_vertex():
     graph = random_graph(10, 20, 1)
     machine = cuda.CudaMachine(analysed(find("bfs"), after=CHOSEN), graph)

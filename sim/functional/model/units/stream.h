@@ -32,7 +32,7 @@ public:
                const u32* degrees) override {
         const u32 row = warp + distance;
         if (row >= m_table.size()) return;
-        m_open |= 1u << warp;
+        m_open |= u64{1} << warp;
         m_owners[row] = warp;
         m_table.write(row, mask, vids, locs, degrees);
         if (m_table[row].valid) m_present[row] = true;
@@ -40,7 +40,7 @@ public:
     }
 
     void skip(u32 warp, u32 mask, const u32* vids) override {
-        if (among(NONE, mask, vids)) m_open &= ~(1u << warp);
+        if (among(NONE, mask, vids)) m_open &= ~(u64{1} << warp);
         if (m_last && among(m_last_vid, mask, vids)) {
             std::size_t kept = 0;
             for (const Edge& edge : m_output)
@@ -140,7 +140,8 @@ private:
     std::vector<Edge> m_output;
     Entry m_current;                // degree 0 if there is none
     u64 m_numbers = 0, m_last;      // m_last: the entry handed out last, 0 if none was
-    u32 m_last_vid, m_turn, m_open; // m_open: a bit for each warp
+    u32 m_last_vid, m_turn;
+    u64 m_open; // a bit for each warp
 };
 
 inline std::unique_ptr<GatherUnit> make_stream(const Config& config, const Memory&) {

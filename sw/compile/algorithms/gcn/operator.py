@@ -66,9 +66,6 @@ class WordSum(Operator):
             return 1
         return None if words == 1 else 2 if words < 4 else 1
 
-    def frontier_reason(self, task):
-        return "every vertex takes part"
-
     def base_array(self, task):
         return "end_in" if task.direction == "pull" else "end_out"
 

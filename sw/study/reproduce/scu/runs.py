@@ -1,5 +1,6 @@
 """The runs that the figures share, their two systems, and the values of step records."""
 
+import collections
 import math
 
 from sw.compile import algorithms
@@ -72,11 +73,19 @@ def enhanced(algorithm) -> str:
 # Records
 
 def step(results, case, name):
-    """The counters of a kernel or of an operation of the SCU: None if the run failed, an empty
-    record if the run had no such step. The kernels that bring edges to an algorithm are named by
-    their passes."""
+    """The counters of all kernels, or operations of the SCU, of a name together: None if the run
+    failed, an empty record if the run had no such step. A kernel that brings edges to an operator
+    has the name of its pass behind the operator's, and one for a queue has the queue's behind its
+    own."""
     steps = results.value(case, "steps")
-    return None if steps is None else steps.get(f"gather_{name}", steps.get(name, {}))
+    if steps is None:
+        return None
+    found = collections.Counter()
+    for each, counters in steps.items():
+        if each == name or each.endswith(f"_{name}") or each.startswith(f"{name}_"):
+            found.update({key: value for key, value in counters.items()
+                          if isinstance(value, int | float)})
+    return dict(found)
 
 
 def counter(results, case, name, step_name=None):

@@ -123,7 +123,7 @@ _PHASES = {
     "expand: data beside the ends": ("expand weights", "replicate values", "compact values"),
     "contract": ("contract",),
     "contract: lists": ("compact frontier", "compact far"),
-    "the far pile": ("advance",),
+    "the far pile": ("advance", "leap", "restamp"),
 }
 
 

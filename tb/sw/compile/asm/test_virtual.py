@@ -436,16 +436,43 @@ def test_local_memory_is_full():
         local.reserve("sums", 32)
 
 
+def test_a_place_that_kernels_share():
+    """It has room for whoever needs most, and moves the places behind it."""
+    local = LocalAllocator(HardwareConfig(local_bytes=256), warps=4)
+    local.share("queue", 3)
+    local.share("slots", 2, "warp", align=4)
+    local.share("queue", 8)
+    local.share("queue", 1)
+    assert local.reserve("last", 1) == MemoryMap.LOCAL + 64
+    assert local.address("slots") == MemoryMap.LOCAL + 32
+    local.release("last")
+    assert local.reserve("other", 1) == MemoryMap.LOCAL + 64
+
+
 def test_a_constant_of_another_part():
     a = assembler()
     value = a.constant("value", 5000)
     x = a.reg("x")
-    a.mv(x, value)
+    a.sw(x, value)
     a.part()
-    a.mv(x, value)
+    a.sw(x, value)
     a.end_warp()
     with pytest.raises(AssemblyError, match="'value' is used in two parts"):
         a.finish()
+
+
+def test_what_nobody_reads_is_left_out():
+    """Computations, and those that only they read; loads and stores stay, and words of CSRs."""
+    a = assembler()
+    x, y, z, unread = a.regs("x", "y", "z", "unread")
+    a.li(x, 5)
+    a.addi(y, x, 1)
+    a.mul(z, y, x)
+    a.lw(unread, x)
+    a.csrr(unread, Csr.WARP_ID)
+    a.sw(x, x)
+    a.end_warp()
+    assert [line.split()[0] for line in a.finish().lines] == ["addi", "lw", "csrrs", "sw", "tmc"]
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Frontiers on the instruction-set simulator: every kind, deduplicated or not, near and far.
+"""Frontiers on the instruction-set simulator: every kind, deduplicated or not.
 
 =================  ===============================================================================
 feature            tests
@@ -12,10 +12,6 @@ the count          ``test_each_vertex_is_counted_once``,
 maps               ``test_a_map_is_left_clear``, ``test_maps_that_take_several_turns_to_clear``
 duplicates         ``test_a_queue_has_room_for_an_entry_of_every_edge``,
                    ``test_duplicates_do_not_multiply``
-near and far       ``test_near_and_far``, ``test_the_pile_holds_a_vertex_once``,
-                   ``test_near_and_far_without_a_queue``,
-                   ``test_keys_far_apart_take_few_moves``, ``test_the_threshold_does_not_wrap``,
-                   ``test_the_order_of_work``, ``test_fewer_vertices_are_worked_on``
 refusals           ``test_refused``
 =================  ===============================================================================
 """
@@ -29,8 +25,9 @@ from hypothesis import strategies as st
 
 from base.errors import UserError
 from sw.graph import Graph
-from sw.compile.frontiers import FRONTIERS, pairs
+from sw.compile.frontiers import pairs
 from sw.compile.kernels.split import SPLITS
+from sw.compile.lower.machine import RtlMachine
 from sw.device import Device
 from tb.sw.graphs import graphs, random_graph
 from tb.sw.compile.kernels.test_programs import GRAPHS, check, config
@@ -39,68 +36,52 @@ from tb.sw.searches import fits
 
 def frontiers(algorithm, direction, schedule):
     """The frontiers that must be available."""
-    if algorithm == "pagerank":
-        return []
-    if direction == "pull" or algorithm == "cc":
+    if algorithm == "cc" or (algorithm, direction) == ("sssp", "pull"):
         return ["counter"]
-    return [name for name in FRONTIERS
-            if name not in ("rqueue", "lists") and (name != "queue" or schedule != "em")]
+    queue = ["queue"] if direction == "push" and schedule != "em" else []
+    return [*queue, "bitmap", "bytemap", "counter"]
 
 
 COMBINATIONS = [(algorithm, direction, schedule, frontier)
                 for algorithm, direction, schedule in itertools.product(
                     ("bfs", "sssp", "cc"), ("push", "pull"), ("vm", "em", "weaver"))
                 for frontier in frontiers(algorithm, direction, schedule)]
-DELTAS = (1, 13, 40, 1000, (1 << 32) - 1, "auto")
-
-
-def choices(direction, schedule, algorithm):
-    """With and without deduplication, if there is a choice."""
-    owned = direction == "pull" and schedule == "vm" and algorithm != "cc"
-    return (True,) if owned else (True, False)
 
 
 class Recorder:
-    """Records the answers that a device's frontiers give to the host.
+    """Records what the host hears of sets in a run.
 
     Attributes
     ----------
     task : Task
         Task of the last run.
-    added : list of int
-        Vertices added in each of its supersteps.
-    piles : list of int
-        Entries of the far pile, each time the host read the number.
+    sizes : list of int
+        The size of each set whose size it asked, in this order.
     """
 
     def __init__(self, device):
         self._device = device
 
     def run(self, algorithm, graph, **options):
-        plan = self._device.plan
-        self.added, self.piles = [], []
+        self.sizes, plan, size = [], self._device.plan, RtlMachine.size
 
-        def recorded(*arguments, **named):
+        def planned(*arguments, **named):
             self.task = plan(*arguments, **named)
-            frontier = self.task.frontier
-            self._listen(frontier, "added", self.added)
-            if hasattr(frontier, "far"):
-                self._listen(frontier, "far", self.piles)
             return self.task
 
-        self._device.plan = recorded
-        result = self._device.run(algorithm, graph, **options)
+        def asked(machine, vset):
+            before = len(self.sizes)
+            found = size(machine, vset)
+            if machine._session is not None:    # else it only finds the first words
+                self.sizes[before:] = [found]   # a queue with a pile asks for that of its near set
+            return found
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(self._device, "plan", planned)
+            patch.setattr(RtlMachine, "size", asked)
+            result = self._device.run(algorithm, graph, **options)
         assert result.verified
         return result
-
-    @staticmethod
-    def _listen(frontier, method, told):
-        answer = getattr(frontier, method)
-
-        def listening(*arguments):
-            told.append(answer(*arguments))
-            return told[-1]
-        setattr(frontier, method, listening)
 
     def words(self, name):
         """The contents of a buffer after the last run."""
@@ -110,7 +91,7 @@ class Recorder:
 @pytest.mark.parametrize("algorithm, direction, schedule, frontier", COMBINATIONS)
 @pytest.mark.sample(17)
 def test_all_graphs(algorithm, direction, schedule, frontier):
-    for deduplicate in choices(direction, schedule, algorithm):
+    for deduplicate in (True, False):
         for seed, (name, graph) in enumerate(GRAPHS.items()):
             result = check(config(2, 4, cores=1 + seed % 2), algorithm, graph, schedule, direction,
                            seed=seed, frontier=frontier, deduplicate=deduplicate)
@@ -145,11 +126,10 @@ def test_random_graphs_and_interleavings(algorithm, direction, schedule, frontie
     if algorithm == "sssp":
         assume(fits(graph, source))
         if frontier == "queue":
-            options["delta"] = data.draw(st.none() | st.sampled_from(DELTAS)
+            options["delta"] = data.draw(st.none() | st.sampled_from((1, 13, 40, 1000, "auto"))
                                          | st.integers(1, (1 << 32) - 1))
     if options.get("delta") is None:
-        options["deduplicate"] = data.draw(st.sampled_from(
-            choices(direction, schedule, algorithm)))
+        options["deduplicate"] = data.draw(st.booleans())
     shape = data.draw(st.sampled_from([(2, 4), (4, 1), (1, 2), (4, 8)]))
     hardware = config(*shape, cores=data.draw(st.integers(1, 3)))
     check(hardware, algorithm, graph, schedule, direction, seed=seed, frontier=frontier,
@@ -167,8 +147,8 @@ def test_each_vertex_is_counted_once(schedule):
                     depth = recorder.run("bfs", GRAPHS[name], schedule=schedule,
                                          direction=direction, frontier=frontier,
                                          deduplicate=True).outputs["depth"]
-                counts = np.bincount(depth[depth > 0], minlength=1)[1:]
-                assert recorder.added == [*counts, 0], (direction, frontier, name)
+                counts = np.bincount(depth[depth + 1 > 1], minlength=1)[1:]
+                assert recorder.sizes == [1, *counts, 0], (direction, frontier, name)
 
 
 def test_a_virtual_warp_counts_its_vertex_once():
@@ -179,7 +159,7 @@ def test_a_virtual_warp_counts_its_vertex_once():
     with Device.functional(config(2, 4)) as device:
         recorder = Recorder(device)
         recorder.run("sssp", graph, schedule="vwc:width=4", direction="pull")
-    assert recorder.added == [8, 0]
+    assert recorder.sizes == [1, 8, 0]
 
 
 PAIRS = [name for name in pairs() if "/" in name]
@@ -250,7 +230,7 @@ def test_a_list_has_each_vertex_once(pair):
 
 @pytest.mark.parametrize("name", ["bitmap", "bytemap"])
 def test_a_made_map_is_left_clear(name):
-    """One of the two maps has the last superstep's vertices, and the other is clear."""
+    """Of the two maps that a pass makes, one has the last superstep's vertices."""
     for schedule in ("vm", "strict"):
         with Device.functional(config(2, 4, cores=2), seed=3) as device:
             recorder = Recorder(device)
@@ -282,8 +262,9 @@ def test_reverse_queues(schedule, pushed):
         assert result.verified
         ways = result.parameters.get("directions", ["pull"] * result.supersteps)
         pulls = list(ways).count("pull")
-        assert result.steps.get("unfound_pull" if pushed else "unfound",
-                                {"launches": 0})["launches"] == pulls, (plan, name)
+        made = [step["launches"] for step_name, step in result.steps.items()
+                if step_name.startswith("unfound_")]
+        assert sum(made) == pulls, (plan, name)
 
 
 def test_a_reverse_queue_has_what_is_not_found():
@@ -293,24 +274,12 @@ def test_a_reverse_queue_has_what_is_not_found():
         with Device.functional(config(*shape, cores=2), seed=4) as device:
             recorder = Recorder(device)
             recorder.run("bfs", graph, schedule="vm", direction="pull", frontier="rqueue")
-            ends, entries = recorder.words("unfound_ends"), recorder.words("unfound")
-        start = recorder.task.buffers.address("unfound")
+            ends, entries = (
+                recorder.words(f"vector_depth_unfound{what}") for what in ("_ends", ""))
+        start = recorder.task.buffers.address("vector_depth_unfound")
         vertices = (entries[:60] - recorder.task.buffers.address("vector_depth")) // 4
         assert sorted(vertices) == list(range(30, 90))
         assert sorted(ends[:2]) == [start, start + 4 * 60]
-
-
-@pytest.mark.parametrize("schedule, format", [("em", "coo"), ("vm", "tigr:k=3"), ("em", "csr")])
-@pytest.mark.parametrize("delta", [1, 40, "auto"])
-def test_near_and_far_without_a_queue(schedule, format, delta):
-    """Near vertices go into the queue, and a pass makes a map of the queue."""
-    for seed, (name, split) in enumerate(itertools.product(("random", "loops", "path"), SPLITS)):
-        result = check(config(2, 4, cores=1 + seed % 2), "sssp", GRAPHS[name], schedule, "push",
-                       seed=seed, delta=delta, format=format, split=split)
-        assert result.frontier == "bitmap/queue" and result.deduplicated
-        other = check(config(2, 4), "sssp", GRAPHS[name], schedule, "push", seed=seed, delta=delta,
-                      format=format, frontier="bytemap/queue")
-        assert other.checksum == result.checksum
 
 
 def bipartite(width):
@@ -338,9 +307,10 @@ def test_a_queue_has_room_for_an_entry_of_every_edge(schedule, algorithm):
         with Device.functional(config(4, 8, cores=2), seed=seed) as device:
             recorder = Recorder(device)
             recorder.run(algorithm, graph, schedule=schedule, deduplicate=False)
-        assert recorder.task.buffers.words("queue") >= graph.num_edges
-        assert max(recorder.added) <= width * width
-        most = max(most, *recorder.added)
+        pool = recorder.task.algorithm.pool
+        assert pool.entries(recorder.task, 0) >= graph.num_edges
+        assert max(recorder.sizes) <= width * width
+        most = max(most, *recorder.sizes)
     assert most > width
 
 
@@ -359,7 +329,7 @@ def test_a_vertex_that_becomes_nearer_twice_is_counted_once(frontier):
     with Device.functional(config(4, 8)) as device:
         recorder = Recorder(device)
         recorder.run("sssp", waist(), schedule="vm", frontier=frontier, deduplicate=True)
-    assert recorder.added == [30, 1, 40, 0]
+    assert recorder.sizes == [1, 30, 1, 40, 0]
 
 
 @pytest.mark.parametrize("schedule", ["vm", "weaver"])
@@ -370,38 +340,38 @@ def test_duplicates_do_not_multiply(schedule, algorithm):
     with Device.functional(config(4, 8, cores=2), seed=1) as device:
         recorder = Recorder(device)
         recorder.run(algorithm, graph, schedule=schedule, deduplicate=False)
-    assert recorder.added[0] == 30 and recorder.added[1] > 1
-    assert recorder.added[2:] == [40, 0]
+    assert recorder.sizes[:2] == [1, 30] and recorder.sizes[2] > 1
+    assert recorder.sizes[3:] == [40, 0]
 
 
 @pytest.mark.parametrize("frontier", ["bitmap", "bytemap", "counter"])
 def test_what_is_added_twice_is_counted_twice(frontier):
-    """With schedule em, all lanes of a warp find the same vertex at once. If depths tell the
-    frontier, every edge to a new vertex counts, even if another edge has found the vertex."""
+    """With schedule em, all lanes of a warp find the same vertex at once: each counts it."""
     counts = {}
     for deduplicate in (True, False):
         with Device.functional(config(1, 8)) as device:
             recorder = Recorder(device)
             recorder.run("bfs", bipartite(8), schedule="em", frontier=frontier,
                          deduplicate=deduplicate)
-        counts[deduplicate] = recorder.added
+        counts[deduplicate] = recorder.sizes[1:]
     assert counts[True] == [8, 8, 1, 0]
-    assert counts[False] == [8, 64 if frontier == "counter" else 8, 8, 0]
+    assert counts[False] == [8, 64, 8, 0]
 
 
 @pytest.mark.parametrize("frontier", ["bitmap", "bytemap"])
 @pytest.mark.parametrize("algorithm", ["bfs", "sssp"])
 @pytest.mark.parametrize("schedule", ["vm", "em", "weaver"])
 def test_a_map_is_left_clear(frontier, algorithm, schedule):
-    """After the last superstep, the maps of the next two supersteps are clear."""
+    """After a run, the maps of the sets that the host has forgotten, and of the empty set, are
+    clear but for one of a storage: it has the vertices of its last set."""
     for name in ("random", "path", "star"):
         with Device.functional(config(2, 4, cores=2), seed=3) as device:
             recorder = Recorder(device)
-            result = recorder.run(algorithm, GRAPHS[name].weighted(40, 7), schedule=schedule,
-                                  frontier=frontier)
-            maps = [recorder.words(f"map_{number % 3}")
-                    for number in range(result.supersteps - 1, result.supersteps + 2)]
-        assert maps[0].any() and not maps[1].any() and not maps[2].any(), name
+            recorder.run(algorithm, GRAPHS[name].weighted(40, 7), schedule=schedule,
+                         frontier=frontier)
+            maps = recorder.words("set_maps").reshape(recorder.task.algorithm.pool.storages, 2, -1)
+        filled = maps.any(axis=2).sum(axis=1)
+        assert filled.any() and (filled <= 1).all(), name
 
 
 @pytest.mark.parametrize("frontier", ["bitmap", "bytemap"])
@@ -414,85 +384,6 @@ def test_maps_that_take_several_turns_to_clear(frontier, vertices):
             check(config(*shape, cores=cores), "sssp", graph, "em", "push", frontier=frontier)
 
 
-@pytest.mark.parametrize("schedule", ["vm", "weaver"])
-@pytest.mark.parametrize("delta", DELTAS)
-def test_near_and_far(schedule, delta):
-    for seed, graph in enumerate(GRAPHS.values()):
-        for split in SPLITS:
-            result = check(config(2, 4, cores=1 + seed % 2), "sssp", graph, schedule, "push",
-                           seed=seed, delta=delta, split=split)
-            assert result.frontier == "queue" and result.deduplicated
-            assert result.supersteps <= result.launches
-            if delta == (1 << 32) - 1:
-                assert result.supersteps == result.launches
-
-
-@pytest.mark.parametrize("schedule", ["vm", "weaver"])
-def test_the_pile_holds_a_vertex_once(schedule):
-    """The pile holds a vertex once, even if the vertex becomes nearer again and again but stays
-    far."""
-    graph = random_graph(30, 600, 8).weighted(10_000, 1)
-    for seed in range(4):
-        with Device.functional(config(4, 4, cores=2), seed=seed) as device:
-            recorder = Recorder(device)
-            result = recorder.run("sssp", graph, schedule=schedule, delta=200)
-        assert result.launches > result.supersteps
-        assert 0 < max(recorder.piles) < graph.num_vertices
-
-
-@pytest.mark.parametrize("schedule", ["vm", "weaver"])
-def test_keys_far_apart_take_few_moves(schedule):
-    """If the next thresholds would find nothing, the threshold goes to the least distance of the
-    pile."""
-    step = 300_000_000
-    graph = Graph(12, np.arange(11), np.arange(1, 12), np.full(11, step), name="path")
-    result = check(config(2, 4), "sssp", graph, schedule, "push", delta=1)
-    assert result.outputs["distance"].tolist() == [step * i for i in range(12)]
-    # There is one superstep a vertex. At most two moves lie between two supersteps; the last move
-    # finds nothing.
-    assert result.supersteps == 12 and result.launches - result.supersteps <= 2 * 11
-
-
-@pytest.mark.parametrize("schedule", ["vm", "weaver"])
-def test_the_order_of_work(schedule):
-    """Vertices added by each launch. A stale entry is dropped. The threshold stops just behind the
-    least distance of the pile."""
-    stale = Graph(3, [0, 0, 1], [1, 2, 2], [5, 100, 1], name="stale")
-    ladder = Graph(3, [0, 0, 1], [1, 2, 2], [1000, 5000, 10], name="ladder")
-    for graph, delta, added, piles, supersteps in (
-            (stale, 10, [1, 1, 0, 0], [1, 0], 3),
-            (ladder, 1, [0, 0, 1, 0, 0, 1, 0], [2, 2, 1, 1, 0], 3)):
-        with Device.functional(config(2, 4)) as device:
-            recorder = Recorder(device)
-            result = recorder.run("sssp", graph, schedule=schedule, delta=delta)
-        assert recorder.added == added and recorder.piles == piles
-        assert (result.supersteps, result.launches) == (supersteps, len(added))
-
-
-@pytest.mark.parametrize("schedule", ["vm", "weaver"])
-@pytest.mark.parametrize("delta", [1, 1 << 31, (1 << 32) - 3, (1 << 32) - 1])
-def test_the_threshold_does_not_wrap(schedule, delta):
-    """Distances of up to 2**32 - 2, edges of weight 0, and detours that pass 32 bits."""
-    most = (1 << 32) - 2
-    graph = Graph(7, [0, 0, 1, 2, 2, 3, 4, 4, 5, 5, 6], [1, 2, 2, 3, 4, 5, 5, 3, 6, 1, 2],
-                  [most - 7, most, 7, 0, 0, 0, most, 0, 0, most, most], name="edge")
-    for seed in range(3):
-        result = check(config(2, 4), "sssp", graph, schedule, "push", seed=seed, delta=delta)
-        assert result.outputs["distance"].tolist() == [0, most - 7, *[most] * 5]
-
-
-def test_fewer_vertices_are_worked_on():
-    """With near and far piles, a vertex pushes only when its distance is final, or nearly."""
-    graph = random_graph(300, 4000, 6).weighted(255, 2)
-    worked = {}
-    for delta in (None, 20):
-        with Device.functional(config(4, 8)) as device:
-            recorder = Recorder(device)
-            recorder.run("sssp", graph, schedule="weaver", delta=delta)
-        worked[delta] = sum(recorder.added)
-    assert worked[20] < 0.8 * worked[None]
-
-
 @pytest.mark.parametrize("algorithm, options, message", [
     ("bfs", {"frontier": "stack"},
      "frontier is 'stack', must be queue or bitmap or bytemap or counter or rqueue or "
@@ -501,24 +392,19 @@ def test_fewer_vertices_are_worked_on():
      "bfs push cannot have frontier 'queue': schedule 'em' distributes edges"),
     ("sssp", {"frontier": "queue", "format": "tigr"},
      "'tigr' has no list that leads from a vertex"),
-    ("bfs", {"frontier": "bitmap", "direction": "pull"},
-     "bfs pull cannot have frontier 'bitmap': a superstep visits all vertices"),
-    ("sssp", {"frontier": "queue", "direction": "pull"},
-     "sssp pull cannot have frontier 'queue': pulling visits all edges"),
+    ("bfs", {"frontier": "queue", "direction": "pull"},
+     "bfs pull cannot have frontier 'queue': when pulling, a schedule visits the vertices that "
+     "gather, not the vertices of the frontier; it can have bitmap or bytemap or counter or rque"),
+    ("sssp", {"frontier": "bitmap", "direction": "pull"},
+     "sssp pull cannot have frontier 'bitmap': nothing would read the bitmap; it can have counter"),
     ("pagerank", {"frontier": "counter"}, "pagerank has no choice of frontier: its operators"),
     ("pagerank", {"deduplicate": True}, "pagerank has no choice of deduplication: its op"),
-    ("bfs", {"deduplicate": False, "direction": "pull"},
-     "bfs pull with schedule 'vm' is deduplicated in any case: a lane has each vertex"),
+    ("gcn", {"frontier": "queue", "direction": "pull"},
+     "gcn has no choice of frontier: every vertex takes part"),
     ("sssp", {"deduplicate": False, "delta": 5},
-     "sssp push with schedule 'vm' is deduplicated in any case: the far pile has room"),
+     "sssp with frontier 'queue' is deduplicated in any case: the far pile has room"),
     ("sssp", {"delta": 0}, "sssp: delta is 0, must be from 1 to 4294967295, or auto"),
     ("sssp", {"delta": 1 << 32}, "delta is 4294967296, must be from 1 to 4294967295"),
-    ("sssp", {"delta": 5, "direction": "pull"},
-     "sssp pull cannot have frontier 'queue', which delta needs: when pulling, a schedule"),
-    ("sssp", {"delta": 5, "schedule": "em", "frontier": "queue"},
-     "sssp push cannot have frontier 'queue', which delta needs: schedule 'em' distributes edges"),
-    ("sssp", {"delta": 5, "frontier": "queue/bitmap"},
-     "sssp push cannot have frontier 'queue/bitmap': near vertices are added to a queue"),
     ("bfs", {"frontier": "queue/bitmap", "schedule": "em"},
      "bfs push cannot have frontier 'queue/bitmap': schedule 'em' distributes edges"),
     ("bfs", {"frontier": "queue/counter"},
@@ -531,12 +417,12 @@ def test_fewer_vertices_are_worked_on():
      "bfs push cannot have frontier 'counter/bitmap': nothing would read the bitmap"),
     ("bfs", {"frontier": "rqueue"},
      "bfs push cannot have frontier 'rqueue': pushing visits the vertices of the frontier"),
-    ("bfs", {"frontier": "rqueue/bitmap", "direction": "pull"},
-     "bfs pull cannot have frontier 'rqueue/bitmap': nothing would read the bitmap"),
+    ("bfs", {"frontier": "rqueue/queue", "direction": "pull"},
+     "bfs pull cannot have frontier 'rqueue/queue': pulling tests the sources of edges"),
     ("bfs", {"frontier": "rqueue", "direction": "pull", "schedule": "em"},
      "bfs pull cannot have frontier 'rqueue': schedule 'em' distributes edges"),
     ("sssp", {"frontier": "rqueue", "direction": "pull"},
-     "sssp pull cannot have frontier 'rqueue': pulling visits all edges"),
+     "sssp pull cannot have frontier 'rqueue': no operator of edges has a filter"),
     ("cc", {"frontier": "bitmap"},
      "cc push cannot have frontier 'bitmap': nothing would read the bitmap"),
     ("cc", {"frontier": "rqueue", "direction": "pull"},
@@ -544,8 +430,6 @@ def test_fewer_vertices_are_worked_on():
     ("bc", {"frontier": "queue", "format": "cr2"},
      "format 'cr2' has room for a list of the rows of one operator of edges, and s0:s1 and s2:s3 "
      "go by lists; it can have bitmap or bytemap or counter"),
-    ("sssp", {"delta": 5, "frontier": "bitmap"},
-     "sssp push cannot have frontier 'bitmap': near vertices are added to a queue"),
     ("bfs", {"delta": 5}, "algorithm 'bfs' has no parameter 'delta'; it has source"),
 ])
 def test_refused(algorithm, options, message):

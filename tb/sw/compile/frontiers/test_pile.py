@@ -1,9 +1,10 @@
-"""Near and far vertices of programs by their operators, on the instruction-set simulator.
+"""Near and far vertices of queues with a delta, on the instruction-set simulator.
 
 =====================  ===========================================================================
 results                ``test_results``, ``test_hybrids``, ``test_first_vertices``
 the order of work      ``test_the_order_of_work``, ``test_keys_far_apart_take_few_moves``,
-                       ``test_the_pile_holds_a_vertex_once``, ``test_functions_of_near_vertices``
+                       ``test_the_pile_holds_a_vertex_once``, ``test_functions_of_near_vertices``,
+                       ``test_fewer_vertices_are_worked_on``
 numbers                ``test_the_threshold_does_not_wrap``, ``test_numbers_without_room``
 queues without a pile  ``test_no_pile``
 the delta              ``test_choice_of_delta``
@@ -14,26 +15,16 @@ import numpy as np
 import pytest
 
 from base.errors import UserError
-from sw.compile import algorithms
 from sw.compile.frontiers.pile import Pile
 from sw.compile.frontiers.sets import Fields
 from sw.compile.kernels.split import SPLITS
-from sw.compile.lower import forms
-from sw.compile.lower.algorithm import ProgramAlgorithm
 from sw.compile.lower.queues import choose_delta
 from sw.compile.schedules import equip
 from sw.device import Device
 from sw.graph import Graph
-from sw.lang import programs
+from tb.sw.compile.frontiers.test_frontiers import Recorder
 from tb.sw.compile.kernels.test_programs import GRAPHS, check, config
 from tb.sw.graphs import random_graph
-
-
-@pytest.fixture(autouse=True)
-def operators(monkeypatch):
-    """All programs are lowered by their operators."""
-    monkeypatch.setattr(forms, "FORMS", (ProgramAlgorithm,))
-    monkeypatch.setattr(algorithms, "_named", lambda name: forms.algorithm_of(programs.find(name)))
 
 
 def kernels(result):
@@ -98,6 +89,18 @@ def test_the_pile_holds_a_vertex_once(monkeypatch):
     for seed in range(4):
         run("sssp", graph, seed, delta=200)
     assert 0 < max(sizes) < graph.num_vertices
+
+
+def test_fewer_vertices_are_worked_on():
+    """A vertex pushes only when its distance is final, or nearly."""
+    graph = random_graph(300, 4000, 6).weighted(255, 2)
+    worked = []
+    for delta in (None, 20):
+        with Device.functional(config(4, 8)) as device:
+            recorder = Recorder(device)
+            recorder.run("sssp", graph, schedule="weaver", delta=delta)
+        worked.append(sum(recorder.sizes))
+    assert worked[1] < 0.8 * worked[0]
 
 
 @pytest.mark.parametrize("delta", [1, 1 << 31, (1 << 32) - 3, (1 << 32) - 2])

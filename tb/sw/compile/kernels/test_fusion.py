@@ -6,7 +6,6 @@ results and supersteps          test_same_results, test_frontiers, test_formats,
                                 test_warps_that_take_no_part
 counted loops                   test_numbers_of_iterations
 one launch                      test_same_results
-launches as before              test_launches_are_as_declared
 refusals                        test_refusals, test_operations_are_refused
 sections of a kernel            tb/sw/compile/asm/test_virtual.py
 with caches                     tb/programs/test_fusion.py
@@ -27,7 +26,6 @@ from hw.isa import Csr
 from sw.golden.cores import Cores
 from sw.graph import Graph
 from sw.compile.kernels import barrier
-from sw.compile.kernels.fusion import Loop
 from sw.compile.kernels.kernel import Kernel
 from sw.compile.asm.virtual import VirtualAssembler
 from sw.device import Device
@@ -75,7 +73,7 @@ def test_nobody_passes_the_barrier_early(cores, seed):
     must read the number of all warps. With a seed, cores and warps take turns at random."""
     rounds, config = 9, config_of(cores)
     buffers = Buffers(config)
-    task = types.SimpleNamespace(config=config, buffers=buffers, warps=config.warps, phases=False,
+    task = types.SimpleNamespace(config=config, buffers=buffers, warps=config.warps,
                                  algorithm=None, direction=None)
     for name, words in (("counts", rounds), ("seen", rounds * cores * config.warps)):
         buffers.reserve(name, words)
@@ -134,11 +132,12 @@ def test_frontiers(algorithm, frontier, deduplicate):
 @pytest.mark.parametrize("choices", (
     {"format": "g-shards:shard=16", "schedule": "em"}, {"format": "cr2:cluster_bits=4"},
     {"format": "tigr:k=3"}, {"format": "csr:block=16"}, {"frontier": "rqueue", "direction": "pull"},
-    {"direction": "pull", "schedule": "weaver"}, {"schedule": "compact"}), ids=str)
+    {"direction": "pull", "schedule": "weaver"}, {"schedule": "compact"},
+    {"algorithm": "sssp", "delta": 4}), ids=str)
 def test_formats(choices):
     for cores in (1, 2):
         device = Device.functional(config_of(cores), seed=4)
-        both(device, GRAPHS["random"], "bfs", **{"schedule": "vm"} | choices)
+        both(device, GRAPHS["random"], **{"algorithm": "bfs", "schedule": "vm"} | choices)
 
 
 def test_warps_that_take_no_part():
@@ -160,36 +159,7 @@ def test_numbers_of_iterations(direction, schedule, registers, monkeypatch):
              schedule=schedule)
 
 
-class _Host:
-    """A session that only notes what it is asked to launch. Supersteps add ``added`` vertices."""
-
-    def __init__(self, added):
-        self._added = list(added)
-        self.launched = []
-        self.task = types.SimpleNamespace(fused=False, frontier=self)
-
-    def argument(self, task, number):
-        return 100 + number
-
-    def added(self, session, number):
-        return self._added[number]
-
-    def launch(self, kernel, argument=0):
-        self.launched.append((kernel, argument))
-
-
-def test_launches_are_as_declared():
-    host = _Host([3, 1, 0])
-    assert Loop((("a", "b"), ("c",)), then=("d",)).drive(host) == 3
-    assert host.launched == [("a", 100), ("b", 100), ("d", 0), ("c", 101), ("d", 0), ("a", 102),
-                             ("b", 102)]
-    host.launched, host.task.frontier = [], None
-    assert Loop((("a",), ("b",)), count=3, last=("e",)).drive(host) == 3
-    assert host.launched == [("a", 0), ("b", 1), ("e", 2)]
-
-
 @pytest.mark.parametrize("algorithm, choices, message", (
-    ("sssp", {"delta": 4}, "sssp: fusion=yes cannot have delta: the host moves the threshold"),
     ("pagerank", {"tolerance": 0.1},
      "fusion=yes cannot have what only the host can do: .*a sum of decimals"),
     ("bfs", {"direction": "auto"}, "fusion=yes is for one plan: the host chooses the plan"),

@@ -52,14 +52,14 @@ _FLAGS = _text(
     "frontier = edges.from_(frontier).to(open).apply_modified(visit, parent)\n"
     "frontier.apply(settle)", "parent, seen")
 
-#: {name: (what its form is, text)}: (the stamps' vector or None, changes, which edges suffice) of a
-#: search; whether edges of other vertices change nothing ("reached" if words tell of which), and
-#: whether it sends words, else.
+#: {name: (what is known of it, text)}: of a search the stamps' vector or None, what changes words,
+#: and which edges suffice; else whether edges of other vertices change nothing ("reached" if words
+#: tell of which), and whether it sends words.
 TEXTS = {
     "levels-only": (("depth", "certain", ("any",)), _search(
         vectors="", visit="depth[dst].min(level)", track="depth", returns="depth").replace(
             "        frontier.apply(settle)\n", "")),
-    "levels-without-filter": (("depth", "certain", ("any",)), _search(
+    "levels-without-filter": (("depth", "atomic", ("any",)), _search(
         vectors="", visit="depth[dst].min(level)", track="depth", to="", returns="depth").replace(
             "        frontier.apply(settle)\n", "")),
     "harmless-vector": (("depth", "certain", ("first",)), _search(
@@ -68,10 +68,10 @@ TEXTS = {
     "counted-edges": (("depth", "certain", ("first", None)), _search(
         vectors="parent = vector(vertex, none)\ntries = vector(uint, 0)",
         visit="parent[dst].min(src)\ntries[dst] += 1", returns="depth, parent, tries")),
-    "paths": (("depth", "addend", (None,)), _search(
+    "paths": (("depth", "addend", None), _search(
         vectors="ways = vector(uint, 0)", visit="ways[dst] += ways[src]", track="ways",
         begin="ways[source] = 1", returns="depth, ways")),
-    "largest-parent": (("depth", "atomic", (None,)), _search(
+    "largest-parent": (("depth", "atomic", None), _search(
         vectors="parent = vector(vertex, 0)", visit="parent[dst].max(src)")),
     "parents-only": ((None, "certain", ("first",)), _text(
         "parent = vector(vertex, none)", "def open(v):\n    return parent[v] == none\n\n"
@@ -89,7 +89,7 @@ TEXTS = {
     "two-starts": (("depth", "certain", ("first",)), _search(
         begin="depth[other] = 0", arguments="source: vertex = 0, other: vertex = 5").replace(
             "vertexset(source)", "vertexset(source, other)")),
-    "words-of-levels": (("depth", "atomic", (None, "any")), _search(
+    "words-of-levels": (("depth", "atomic", None), _search(
         vectors="best = vector(uint, infinity)\nlast = vector(uint, 0)", weight=", weight",
         visit="best[dst].min(weight + level)\nlast[dst].max(depth[src])", track="best",
         returns="depth, best, last")),
@@ -165,7 +165,7 @@ SAME = {
         "        distance[dst].min(distance[src] + weight)")),
 }
 
-#: Texts without a fact that the form needs.
+#: Texts that nearly are such loops: a fact is missing.
 OTHERS = {
     # What decides is the order in which distances improve; a second operator over all edges, with
     # the condition distance[src] + weight == distance[dst], does it.

@@ -22,9 +22,7 @@ import pytest
 
 from base.errors import UserError
 from hw.config import preset
-from sw.compile import algorithms
-from sw.compile.lower import forms, host_code
-from sw.compile.lower.algorithm import ProgramAlgorithm
+from sw.compile.lower import host_code
 from sw.compile.schedules import equip
 from sw.device import Device
 from sw.graph import Graph, load
@@ -35,13 +33,6 @@ EXAMPLES = pathlib.Path(__file__).parents[4] / "examples" / "programs"
 
 #: Instructions after which a run is given up.
 _LIMIT = 5_000_000
-
-
-@pytest.fixture(autouse=True)
-def operators(monkeypatch):
-    """All programs are lowered by their operators."""
-    monkeypatch.setattr(forms, "FORMS", (ProgramAlgorithm,))
-    monkeypatch.setattr(algorithms, "_named", lambda name: forms.algorithm_of(programs.find(name)))
 
 
 def graph(scale=5):

@@ -24,15 +24,13 @@ import pytest
 from base.errors import UserError
 from base.installation import ROOT
 from hw.config import preset
-from sw.compile import algorithms
-from sw.compile.lower.algorithm import ProgramAlgorithm
+from sw.compile.lower.algorithm import algorithm_of
 from sw.compile.lower.fuse import group_name
 from sw.compile.plan import Plan
 from sw.compile.schedules import equip
 from sw.device import Device
 from sw.graph import Graph, load
 from sw.lang import programs
-from sw.lang.passes import analysed
 from sw.lang.reader import read_text
 from sw.vm import reference
 
@@ -42,17 +40,9 @@ def graph():
     return load("rmat:scale=6,degree=4,seed=3").undirected().simplify()
 
 
-def general(program):
-    """A program as an algorithm without a form of loops."""
-    return type(program.name, (ProgramAlgorithm,), {
-        "name": program.name, "program": analysed(program), "form": (), "check": None,
-        "options": {argument.name: (int,) for argument in program.arguments},
-        "weighted": program.weighted, "vertex_outputs": ()})
-
-
 def kernels(text):
     """The names of the kernels of a text."""
-    found = general(read_text(text))(graph()).groups.all
+    found = algorithm_of(read_text(text))(graph()).groups.all
     return {group_name(group) for group in found}
 
 
@@ -78,7 +68,7 @@ def run(text, tmp_path, on=None, config="tiny", cores=1, **choices):
                "vertices_remove"}),
 ])
 def test_kernels(name, expected):
-    found = general(programs.find(name))(graph()).groups.all
+    found = algorithm_of(programs.find(name))(graph()).groups.all
     assert {group_name(group) for group in found} == expected
 
 
@@ -511,4 +501,3 @@ def test_refused(tmp_path):
             run(SETS, tmp_path, **choices)
     with pytest.raises(UserError, match="no choice of frontier: it has no operator of edges"):
         run(ADVANCE.format(grows=1), tmp_path, frontier="counter")
-    assert algorithms.find("kcore").__mro__[1] is ProgramAlgorithm

@@ -1,17 +1,16 @@
-"""Every schedule hands out every edge of the frontier exactly once, with its base and neighbour.
+"""Every schedule hands out every edge exactly once, with its base and neighbour.
 
 The algorithm of this test counts. An edge's weight names words of its own, to which ``sum`` adds 1
 and the numbers of both ends, by atomic additions. Void edges have weight 0, and words that nobody
 reads. Where the sum of a source's word and a weight arrives, the sum tells the source's number and
 the weight. Warps take turns at random. Schedules come from the registry, so a new one is tested at
-once. Each test draws the other choices (options, format, frontier, split, form of the base) by its
-seed; GRAPHLOOM_SEED draws others.
+once. Each test draws the other choices (options, format, split, form of the base) by its seed;
+GRAPHLOOM_SEED draws others. :mod:`tb.sw.compile.test_probes` has the edges of a frontier.
 
 =====================  ===========================================================================
 feature                tests
 =====================  ===========================================================================
 all vertices           ``test_all_vertices``
-frontiers              ``test_a_frontier``
 several cores          ``test_cores``
 planted faults         ``test_a_row_that_ends_elsewhere_is_seen``,
                        ``test_edges_left_out_are_seen``
@@ -27,7 +26,6 @@ from sw.compile import schedules
 from sw.compile.algorithm import Algorithm
 from sw.compile.formats.compressed import CompressedRows
 from sw.graph import Graph
-from sw.compile.frontiers import pairs
 from sw.compile.kernels.kernel import Vertex, log2
 from sw.compile.options import Choice, Integer, Switch
 from sw.compile.kernels.split import SPLITS
@@ -49,7 +47,7 @@ _COUNTS = "counts", "bases", "neighbors"
 
 
 class Count(Algorithm):
-    """Counts how often each edge is handed out, in one superstep or in two.
+    """Counts how often each edge is handed out in a superstep.
 
     Parameters
     ----------
@@ -58,16 +56,12 @@ class Count(Algorithm):
 
     Attributes
     ----------
-    frontier : str or None
-        The frontier, whose first vertex is 0, and then the heads of its arcs; None for a superstep
-        of all vertices.
     numbered : bool
         Whether schedules hand out bases by number.
     odd : bool
         Whether only edges of odd weight count.
     direction : str
     """
-    frontier = None
     numbered = odd = False
     direction = "pull"
     name = "count"
@@ -85,55 +79,24 @@ class Count(Algorithm):
         task.buffers.reserve("mark", task.vertex_words)
         for name in _COUNTS:
             task.buffers.reserve(f"edge_{name}", self.graph.num_edges + 1)
-        if task.frontier is not None:
-            task.frontier.reserve(task)
 
     def init_vertex_value(self, task):
         numbers = np.arange(self.graph.num_vertices, dtype=np.uint32)
         task.buffers.fill("mark", task.vertices.to_device(numbers << np.uint32(self._bits)))
-        if task.frontier is not None:
-            task.frontier.init(task, np.array([task.vertices.number(0)]))
 
     def base_array(self, task):
         return "mark"
 
-    # Frontier
-
-    def frontiers(self, task):
-        return ("queue", "bitmap", "bytemap", "counter") if self.frontier else ()
-
-    def frontier_reason(self, task):
-        return "all vertices"
-
-    def tested(self, task):
-        return True
-
-    def filters(self, task):
-        return self.frontier is not None
-
-    def filter_data(self, k, base, into):
-        k.input.member_data(k, base, into)
-
-    def filter(self, k, base, data, into):
-        k.input.member(k, base, data, into)
-
-    # Kernels. Only the first superstep adds to the frontier: a vertex of a counter's frontier that
-    # is added again may be left to the next superstep.
+    # Kernels
 
     def kernels(self, task):
-        kernels: dict[str, tuple] = {"gather": ("gather", True)}
-        if self.frontier:
-            kernels["last"] = ("gather", False)
-        return kernels
-
-    def prepare(self, k):
-        k.open_frontier()
+        return {"gather": ("gather", None)}
 
     def token(self, k, base):
         return Vertex(k.number(base, k.a.reg("number")), None) if self.numbered else base
 
     def selective(self, task):
-        return self.odd or self.frontier is not None
+        return self.odd
 
     def gather(self, k, edges):
         weights = []
@@ -165,21 +128,12 @@ class Count(Algorithm):
             else:
                 value = k.original(vertex, value)
             a.amoadd_w(a.zero, value, word)
-        if k.frontier is not None and k.variant:
-            known = a.label("known")
-            k.frontier.add(k, edge.neighbor, predicate, known)
-            a.place(known)
 
     # Host
 
     def drive(self, session):
-        kernels = self.kernels(session.task)
-        for superstep, kernel in enumerate(kernels):
-            argument = superstep
-            if self.frontier:
-                argument = session.task.frontier.argument(session.task, superstep)
-            session.launch(kernel, argument)
-        return len(kernels)
+        session.launch("gather", 0)
+        return 1
 
     def outputs(self, session):
         return {name: session.read(f"edge_{name}", self.graph.num_edges + 1)[1:]
@@ -187,13 +141,7 @@ class Count(Algorithm):
 
     def golden(self):
         graph = self.graph
-        times = np.ones(graph.num_edges, np.uint32)
-        first = graph.src == 0
-        if self.odd:
-            times = graph.weights & 1
-        if self.frontier:
-            heads = graph.dst[first & (times > 0)]
-            times *= first.astype(np.uint32) + np.isin(graph.src, heads)
+        times = graph.weights & 1 if self.odd else np.ones(graph.num_edges, np.uint32)
         bases, neighbors = graph.src, graph.dst
         if self.direction == "pull":
             bases, neighbors = neighbors, bases
@@ -227,7 +175,8 @@ def options(rng, schedule):
     for name, option in schedules.make(schedule).OPTIONS.items():
         match option:
             case Integer():
-                value = rng.choice([None, *range(option.low, min(option.high, 4) + 1)])
+                few = range(option.low, min(option.high, 4) + 1)
+                value = rng.choice([None, *filter(option.accept, few)])
             case Choice():
                 value = rng.choice(option.words)
             case Switch():
@@ -237,24 +186,24 @@ def options(rng, schedule):
     return text
 
 
-def count(rng, schedule, shape, frontier=None, direction=None, cores=1,
-          formats=FORMATS):
+def count(rng, schedule, shape, direction, cores=1, formats=FORMATS):
     """Run one draw of the other choices; a draw that is refused is drawn anew."""
     warps, lanes = shape
     config = HardwareConfig(cores=cores, warps=warps, threads=lanes, memory_bytes=1 << 22,
-                            imem_bytes=1 << 15, l1_bytes=1 << 14,
+                            imem_bytes=1 << 15, l1_bytes=1 << 14, barriers=32,
+                            local_bytes=max(1 << 14, 128 * warps * lanes),
                             gather=schedules.make(schedule).needs_unit or "fsm",
                             scu=4 * schedules.make(schedule).needs_scu)
     arcs = graph(rng, warps, lanes, cores)
     refused = []
     for _ in range(_TRIES):
-        kind = type("Chosen", (Count,), {"frontier": frontier, "direction": direction,
-                                         "numbered": rng.random() < 0.3, "odd": rng.random() < 0.3})
+        kind = type("Chosen", (Count,), {"direction": direction, "numbered": rng.random() < 0.3,
+                                         "odd": rng.random() < 0.3})
         text, format = options(rng, schedule), rng.choice(formats)
         try:
             # The plan's own algorithm has no say: the plan only has to name one.
             plan = type("Plan", (Plan,), {"kind": kind})(
-                "sssp", schedule=text, format=format, direction=direction, frontier=frontier,
+                "sssp", schedule=text, format=format, direction=direction,
                 split=rng.choice(SPLITS), warps=rng.choice((None, None, rng.randint(1, warps))))
             task = make(config, plan, arcs)
             _ = task.program
@@ -278,26 +227,14 @@ shapes = pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: "{}x{}".form
 @pytest.mark.parametrize("direction", ["pull", "push"])
 @pytest.mark.sample(80)
 def test_all_vertices(schedule, shape, direction):
-    count(draw(schedule, shape, direction), schedule, shape, direction=direction)
+    count(draw(schedule, shape, direction), schedule, shape, direction)
 
 
 @each
-@shapes
-@pytest.mark.parametrize("frontier", ["queue", "queue/bitmap", "queue/bytemap", "others"])
-@pytest.mark.sample(33)
-def test_a_frontier(schedule, shape, frontier):
-    rng = draw(schedule, shape, frontier)
-    if frontier == "others":
-        frontier = rng.choice([name for name in pairs() if not name.startswith("queue")
-                               and name not in ("rqueue", "lists")])
-    count(rng, schedule, shape, frontier, "push")
-
-
-@each
-@pytest.mark.parametrize("frontier", [None, "queue", "bitmap"])
+@pytest.mark.parametrize("direction", ["pull", "push"])
 @pytest.mark.sample(24)
-def test_cores(schedule, frontier):
-    count(draw(schedule, frontier), schedule, (4, 4), frontier, "push", cores=2)
+def test_cores(schedule, direction):
+    count(draw(schedule, direction), schedule, (4, 4), direction, cores=2)
 
 
 @pytest.mark.parametrize("schedule", [name for name in SCHEDULES
@@ -316,7 +253,7 @@ def test_a_row_that_ends_elsewhere_is_seen(schedule, change, monkeypatch):
 
     monkeypatch.setattr(CompressedRows, "get_neighbor", changed)
     with pytest.raises(RunError, match="differs from the golden model"):
-        count(draw(schedule), schedule, (4, 4), direction="push", formats=("csr", "tigr"))
+        count(draw(schedule), schedule, (4, 4), "push", formats=("csr", "tigr"))
 
 
 @pytest.mark.parametrize("schedule", [name for name in SCHEDULES
@@ -326,4 +263,4 @@ def test_edges_left_out_are_seen(schedule, monkeypatch):
         self.first_edge(k)
         + self.edge_bytes * (self.edges - self.task.schedule.edge_block(k.task))))
     with pytest.raises(RunError, match="differs from the golden model"):
-        count(draw(schedule), schedule, (4, 4), direction="push", formats=("csr", "tigr"))
+        count(draw(schedule), schedule, (4, 4), "push", formats=("csr", "tigr"))

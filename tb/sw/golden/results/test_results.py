@@ -32,7 +32,7 @@ from sw.lang.reader import read_text
 from sw.device import Device
 from sw.vm import reference
 from sw.vm.arguments import arguments
-from sw.compile.lower.forms import algorithm_of
+from sw.compile.lower.algorithm import algorithm_of
 from tb.sw.graphs import graphs, random_graph
 
 

@@ -40,6 +40,8 @@ def test_hardware(name):
     assert again == changed
     text = hardware_text(changed)
     assert name in text and ("ports" in text) == (changed.memory_ports > 1)
+    assert ("groups" in text) == (changed.group_warps > 0)
+    assert ", groups of 8 warps" in hardware_text(changed.replace(warps=16, group_warps=8))
     several = changed.replace(l2_bytes=0, l2_banks=4, memory_ports=4)
     assert hardware_text(several).endswith("4 memory ports")
 

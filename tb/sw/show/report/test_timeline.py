@@ -61,7 +61,8 @@ def test_trace_of_a_run(made):
     record = made.run["results"][0]
     counters = record["counters"]
     assert (found.states == 1).sum() == counters["instructions"]
-    assert [name for name, *_ in found.launches] == ["gather"] * record["launches"]
+    assert [name for name, *_ in found.launches] == (
+        ["edges0_vertices_settle"] * record["launches"])
     assert sum(length for *_, length in found.launches) == counters["cycles"]
     # The counters change the phase some cycles after the issue of the instruction that sets it.
     for phase in range(6):

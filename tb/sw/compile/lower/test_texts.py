@@ -1,9 +1,9 @@
-"""Forms of loops that become one algorithm with a frontier (sw.compile.lower.forms).
+"""Texts of one loop, shipped and drawn, on the instruction-set simulator.
 
 ===========================  ==================================================================
-which program has which      test_forms, test_near_a_form
-every plan                   test_random_relaxations, test_random_sweeps: against the interpreter,
-                             on the instruction-set simulator
+changes of shipped programs  test_changed_programs
+every plan                   test_random_relaxations, test_loose_relaxations, test_random_sweeps:
+                             against the interpreter
 values by hand               test_widest_paths, test_sums_in_registers, test_flags
 places without edges         test_relaxation_of_padding, test_sweep_of_padding,
                              test_flags_of_padding
@@ -31,18 +31,11 @@ from sw.lang.reader import read_text
 from sw.device import Device
 from sw.vm import reference
 from sw.vm.evaluate import Evaluator
-from sw.compile.lower.algorithm import ProgramAlgorithm
-from sw.compile.lower.forms import algorithm_of
-from sw.compile.lower.loops.frontier_loop import FrontierLoop
 from tb.sw.graphs import graphs
 
 
 def text_of(name):
     return programs.path(name).read_text()
-
-
-def kind_of(text):
-    return algorithm_of(read_text(text)).__mro__[1]
 
 
 def run(text, tmp_path, on, **choices):
@@ -54,13 +47,6 @@ def run(text, tmp_path, on, **choices):
         result = device.run(str(path), on, **choices)
     assert result.verified
     return result.outputs
-
-
-def test_forms():
-    wanted = dict.fromkeys(programs.names(), ProgramAlgorithm) | dict.fromkeys(
-        ("bfs", "sssp"), FrontierLoop)
-    assert {name: kind_of(text_of(name)) for name in programs.names()} == wanted
-    assert all(algorithms.find(name).name == name for name in wanted)
 
 
 @pytest.mark.parametrize("name, given", [
@@ -83,8 +69,8 @@ def test_shared_results(name, given):
             words[0] = 1
 
 
-#: {name: (program, (text, other text) ...)}: changes that leave a form.
-NEAR = {
+#: {name: (program, (text, other text) ...)}: changes of shipped programs.
+CHANGED = {
     "level-from-1": ("bfs", ("level = 0", "level = 1")),
     "level-by-2": ("bfs", ("level += 1", "level += 2")),
     "depth-below": ("bfs", ("depth[v] == infinity", "depth[v] > 3")),
@@ -114,15 +100,13 @@ NEAR = {
 }
 
 
-@pytest.mark.parametrize("name", NEAR)
-def test_near_a_form(name, tmp_path):
-    """Programs that differ from a form give the interpreter's words, whatever their kind."""
-    base, *changes = NEAR[name]
+@pytest.mark.parametrize("name", CHANGED)
+def test_changed_programs(name, tmp_path):
+    base, *changes = CHANGED[name]
     text = text_of(base)
     for old, new in changes:
         assert old in text
         text = text.replace(old, new)
-    assert base in ("bfs", "sssp") or kind_of(text) is ProgramAlgorithm
     if name in ("hooks-the-smaller", "no-shortcut", "flags-are-kept"):
         return                          # loops that may not end
     graph = load("rmat:scale=5,degree=3,seed=2,weights=9")
@@ -194,13 +178,12 @@ def tries(text, directory, on, schedule, direction, layout, unit="fsm"):
 @given(relaxations(), graphs(weighted=True), SCHEDULES, st.sampled_from(["push", "pull"]), FORMATS,
        st.sampled_from(sorted(VARIANTS)))
 def test_random_relaxations(tmp_path_factory, text, on, schedule, direction, layout, unit):
-    assert kind_of(text) is FrontierLoop
     tries(text, tmp_path_factory.mktemp("drawn"), on, schedule, direction, layout, unit)
 
 
 @settings(max_examples=20)
 @given(relaxations(LOOSE), graphs(weighted=True), st.sampled_from(["push", "pull"]))
-def test_relaxations_of_another_form(tmp_path_factory, text, on, direction):
+def test_loose_relaxations(tmp_path_factory, text, on, direction):
     """Values that are sent by vertices which were not reached, and values that may be faults."""
     tries(text, tmp_path_factory.mktemp("drawn"), on, "vm", direction, None)
 
@@ -426,7 +409,6 @@ def changed(edges: edgeset, amount: uint = 1):
         {inside}
     return s
 """
-        assert kind_of(text) is ProgramAlgorithm
         run(text, tmp_path, load("karate"), schedule="vm", direction="pull")
 
 
