@@ -14,8 +14,6 @@ import textwrap
 import pytest
 
 from hw.config import preset
-from sw.compile.lower import forms
-from sw.compile.lower.algorithm import ProgramAlgorithm
 from sw.compile.schedules import equip
 from sw.device import Device
 from sw.graph import load
@@ -219,8 +217,7 @@ PLANS = [(PULLED, "vm", 1, {"direction": "pull"}), (PUSHED, "vm", 1, {"direction
 
 @pytest.mark.parametrize("text, schedule, cores, choices", [
     pytest.param(text, *plan, id=name) for texts, *plan in PLANS for name, text in texts.items()])
-def test_words(text, schedule, cores, choices, tmp_path, monkeypatch):
-    monkeypatch.setattr(forms, "FORMS", (ProgramAlgorithm,))
+def test_words(text, schedule, cores, choices, tmp_path):
     path = tmp_path / "text.py"
     path.write_text(text)
     config = equip(preset("tiny").replace(imem_bytes=1 << 16, cores=cores), [schedule])
