@@ -285,21 +285,23 @@ def watch(monkeypatch, look):
     watch_pieces(monkeypatch, look_first)
 
 
+def side_of(session):
+    """The side of a session's task that lists edges."""
+    return next(side for side in session.task.sides.values() if side.schedule.has_lists)
+
+
 def frontier_of(session, argument):
     """The entries of a superstep's queue."""
-    frontier = session.task.frontier
-    name = ("queue", "other_queue")[frontier.number_of(session, argument) % 2]
-    return session.read(name, frontier.entry_count(session, argument))
+    read = side_of(session).input
+    first = read.first_entry(session, argument) - session.task.buffers.address("set_lists")
+    return session.read("set_lists")[first // 4:][:read.entry_count(session, argument)]
 
 
 def length_of(session, argument):
     """The number of elements of the edge frontier."""
-    task = next((side for side in session.task.sides.values() if side.schedule.has_lists),
-                session.task)
-    words = session.read(ends(task.layouts[0]))
-    by_unit = task.schedule.counts_entries
-    length = int(words[0 if by_unit else task.frontier.number_of(session, argument) % 2])
-    return length if by_unit else length // 4
+    side = side_of(session)
+    words = session.read(ends(side.layouts[0]))
+    return int(words[0]) if side.schedule.counts_entries else int(words[argument & 1]) // 4
 
 
 @pytest.mark.parametrize("algorithm", ["bfs", "sssp"])
