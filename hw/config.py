@@ -49,7 +49,8 @@ _LATENCIES = Legal((0, *range(2, 513)), "0 or a number from 2 to 512")
 
 #: The legal values of every field but the name, listed only here. Validation, documentation and
 #: ``./graphloom campaign`` read this table. The campaign builds and runs every legal value, and of
-#: the exchange and of latencies the least and the greatest.
+#: the exchange and of latencies the least and the greatest, and of sectors the smallest and two in
+#: a line.
 LEGAL = {
     "cores": _numbers(1, 16),
     "warps": _powers(1, 64),
@@ -69,6 +70,7 @@ LEGAL = {
     "l2_banks": _powers(1, 16),
     "l2_mshrs": _powers(2, 512),
     "l2_latency": _LATENCIES,
+    "sector_bytes": _or_zero(_powers(8, 64)),
     "memory_ports": _powers(1, 8),
     "barriers": _powers(1, 32),
     "group_warps": _or_zero(_powers(1, 64)),
@@ -144,6 +146,9 @@ class HardwareConfig:
     l2_mshrs: int = 64
     #: Cycles by which the L2 answers later, hits and misses. As many answers a cycle as without.
     l2_latency: int = 0
+    #: Bytes of a sector, a part of a line that the caches fetch and write back by itself. 0: lines
+    #: are not divided.
+    sector_bytes: int = 0
     #: Memory ports, each with its own channel of memory behind it; at most ``l2_banks``. Each port
     #: serves an equal part of the banks of the L2.
     memory_ports: int = 1
@@ -223,6 +228,7 @@ class HardwareConfig:
         if self.exchange_interval and self.cores == 1:
             self._refuse("exchange_interval", "must be 0 with one core: there is no core to "
                          "exchange edges with")
+        self._check_sectors()
         if self.group_warps > self.warps:
             self._refuse("group_warps", f"must be at most warps ({self.warps})")
         groups = self.warps // (self.group_warps or self.warps)
@@ -235,6 +241,14 @@ class HardwareConfig:
         if self.l1_mshrs < 2 * self.l1_banks:
             self._refuse("l1_mshrs", f"must be at least 2 in each of {self.l1_banks} banks "
                          f"({2 * self.l1_banks})")
+
+    def _check_sectors(self):
+        if self.sector_bytes and not self.l2_bytes:
+            self._refuse("sector_bytes", "must be 0 without an L2 (l2_bytes = 0): its buffer holds "
+                         "whole lines")
+        if self.sector_bytes >= self.line_bytes:
+            self._refuse("sector_bytes", "must be 0 or less than the bytes of a line "
+                         f"({self.line_bytes})")
 
     def _refuse(self, name, reason):
         raise ConfigError(f"HardwareConfig: {name} = {getattr(self, name)!r}: {reason}")
@@ -323,6 +337,11 @@ class HardwareConfig:
     def line_bits(self) -> int:
         """log2 of the bytes of a line."""
         return self.line_bytes.bit_length() - 1
+
+    @property
+    def sectors(self) -> int:
+        """Sectors of a line; 1 if lines are not divided."""
+        return self.line_bytes // self.sector_bytes if self.sector_bytes else 1
 
     @property
     def bank(self) -> "HardwareConfig":

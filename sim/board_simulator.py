@@ -20,7 +20,7 @@ from . import build
 from .dram import DramConfig
 from .dram_device import DramDevice
 from .errors import SimulationError
-from .interface import DeviceParameters, DramTiming
+from .interface import NO_REGION, DeviceParameters, DramTiming
 from .memories import SimulatedDram
 from .noise import Noise
 
@@ -199,10 +199,10 @@ class _DramParameters(ctypes.Structure):
 def _dram(dram, config):
     parameters = _DramParameters(int(MemoryMap.GLOBAL))
     if isinstance(dram, DramDevice):
-        parameters.timing = DramTiming(1, 1, 1)
+        parameters.timing = NO_REGION
         parameters.device = ctypes.pointer(dram.parameters(config))
     else:
-        parameters.timing = DramTiming(dram.occupancy(config.line_bytes), dram.latency_cycles,
+        parameters.timing = DramTiming(dram.bytes_per_cycle, dram.ratio, dram.latency_cycles,
                                        dram.queue)
     return parameters
 

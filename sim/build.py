@@ -84,12 +84,16 @@ def _waves():
 def harness_defines(config: HardwareConfig, cores: int) -> list:
     """The definitions for ``harness.cpp`` with a number of cores that are models of their own."""
     ports = ",".join(f"PINS({name})" for name in config.port_names("mem"))
-    defines = [f"-DGPU_LINE_BYTES={config.line_bytes}", f"-DGPU_CORES={cores}",
-               f"-DGPU_PORTS={ports}"]
+    defines = [*_line_defines(config), f"-DGPU_CORES={cores}", f"-DGPU_PORTS={ports}"]
     if config.trace:
         defines += [f"-DGPU_TRACE_CORES={config.cores}", f"-DGPU_TRACE_LANES={config.threads}",
                     f"-DGPU_TRACE_WARPS={config.warps}"]
     return defines
+
+
+def _line_defines(config):
+    return [f"-DGPU_LINE_BYTES={config.line_bytes}",
+            f"-DGPU_SECTOR_BYTES={config.line_bytes // config.sectors}"]
 
 
 def files(folder, pattern):
@@ -219,8 +223,7 @@ def board_library(verilog, config: HardwareConfig, divisor, *, sdram,
     BuildError
         With the end of the output of the program that failed.
     """
-    defines = [f"-DGPU_LINE_BYTES={config.line_bytes}", f"-DBOARD_DIVISOR={divisor}",
-               *["-DBOARD_SDRAM"] * sdram]
+    defines = [*_line_defines(config), f"-DBOARD_DIVISOR={divisor}", *["-DBOARD_SDRAM"] * sdram]
     return _library({"board.v": _checked(verilog)}, {"board": "graphloom_board"},
                     HARNESS / "board.cpp", [*VERILATOR_FLAGS, "--assert"], defines, None, report)
 

@@ -9,7 +9,8 @@ DRAM cycle takes `ratio` core cycles, so a faster core sees a DRAM that is slowe
   taken, a write until its transfer is over. While it is full, ``mem_req_ready`` is low.
 * Requests are served in the order of acceptance. One accepted in cycle `c` starts in cycle
   `c + 1`, or when the data bus is free. It occupies the bus for :meth:`DramConfig.occupancy`
-  cycles, a masked write like a whole line.
+  cycles, by the sectors that have a byte of the request's mask. A line that is not divided moves
+  whole, also for a masked write.
 * The response of a read that started in cycle `s` is ready in cycle
   ``s + max(latency * ratio, occupancy)``, or behind the previous response. At most one response
   is taken per cycle. So a read accepted by an idle memory in cycle `c` is answered in cycle
@@ -125,13 +126,13 @@ class DramConfig:
         """Whether there is a slow region."""
         return self.slow_bytes_per_cycle > 0
 
-    def occupancy(self, line_bytes: int) -> int:
-        """Core cycles one line occupies the data bus, rounded up."""
-        return -(-line_bytes * self.ratio // self.bytes_per_cycle)
+    def occupancy(self, size: int) -> int:
+        """Core cycles that so many bytes of a line occupy the data bus, rounded up."""
+        return -(-size * self.ratio // self.bytes_per_cycle)
 
-    def slow_occupancy(self, line_bytes: int) -> int:
-        """Core cycles one line occupies the bus of the slow region, rounded up."""
-        return -(-line_bytes * self.ratio // self.slow_bytes_per_cycle)
+    def slow_occupancy(self, size: int) -> int:
+        """Core cycles that so many bytes occupy the bus of the slow region, rounded up."""
+        return -(-size * self.ratio // self.slow_bytes_per_cycle)
 
     def with_slow(self, bytes_per_cycle: int, latency: int) -> Self:
         """This memory with a slow region."""

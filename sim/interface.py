@@ -5,7 +5,7 @@ import enum
 import os
 
 
-__all__ = ["ChannelCounts", "DeviceParameters", "DramTiming", "PortReport", "Report",
+__all__ = ["NO_REGION", "ChannelCounts", "DeviceParameters", "DramTiming", "PortReport", "Report",
            "SimulatorStatus", "load"]
 
 
@@ -21,8 +21,8 @@ class SimulatorStatus(enum.IntEnum):
 class Report(ctypes.Structure):
     """The structure that ``gl_report`` fills in, with values since power on."""
     _fields_ = [(name, ctypes.c_uint64) for name in
-                ("cycles", "lines_read", "lines_written", "fault_address", "fault_write",
-                 "slow_lines_read", "slow_lines_written")]
+                ("cycles", "bytes_read", "bytes_written", "fault_address", "fault_write",
+                 "slow_bytes_read", "slow_bytes_written")]
 
 
 class PortReport(ctypes.Structure):
@@ -32,8 +32,14 @@ class PortReport(ctypes.Structure):
 
 
 class DramTiming(ctypes.Structure):
-    """How fast a region of the DRAM is, in core cycles, and how many requests it holds."""
-    _fields_ = [(name, ctypes.c_uint32) for name in ("occupancy", "latency", "queue")]
+    """How fast a region of the DRAM is, with the latency in core cycles, and how many requests it
+    holds."""
+    _fields_ = [(name, ctypes.c_uint32)
+                for name in ("bytes_per_cycle", "ratio", "latency", "queue")]
+
+
+#: A region that no request goes to.
+NO_REGION = DramTiming(1, 1, 1, 1)
 
 
 class DeviceParameters(ctypes.Structure):

@@ -22,7 +22,8 @@ from hw.isa import MemoryMap
 from . import build, compiled
 from .dram_device import DramDevice
 from .errors import SimulationError
-from .interface import ChannelCounts, DramTiming, PortReport, Report, SimulatorStatus, load
+from .interface import (NO_REGION, ChannelCounts, DramTiming, PortReport, Report, SimulatorStatus,
+                        load)
 from .machine import RegisterMachine
 from .memories import SimulatedDram, dram_of
 from .memory import ArrayMemory
@@ -58,11 +59,11 @@ def _models(dram, config):
     """The structures of a DRAM: how fast the two regions of the simple model are, and the device;
     None for what there is not."""
     if isinstance(dram, DramDevice):
-        return DramTiming(1, 1, 1), None, dram.parameters(config)
-    fast = DramTiming(dram.occupancy(config.line_bytes), dram.latency_cycles, dram.queue)
+        return NO_REGION, None, dram.parameters(config)
+    fast = DramTiming(dram.bytes_per_cycle, dram.ratio, dram.latency_cycles, dram.queue)
     if not dram.has_slow:
         return fast, None, None
-    return fast, DramTiming(dram.slow_occupancy(config.line_bytes), dram.slow_latency_cycles,
+    return fast, DramTiming(dram.slow_bytes_per_cycle, dram.ratio, dram.slow_latency_cycles,
                             dram.slow_queue), None
 
 
@@ -156,23 +157,23 @@ class NativeMachine(ArrayMemory, RegisterMachine):
         """The counters of the hardware, and ``dram_bytes_read`` and ``dram_bytes_written``.
 
         With a slow region also ``slow_bytes_read`` and ``slow_bytes_written``, the parts of slow
-        lines. A masked write counts as a whole line, because it takes a whole line's time on the
-        bus. With several memory ports also, for each port, ``port_0_lines_read`` and so on: lines
-        read and written; ``busy``, the cycles that their transfers take on the port's bus; and
-        ``waits``, the cycles in which the port's memory refused a request. With a
-        :class:`~sim.dram_device.DramDevice` also the sums over its channels of what
-        :meth:`channel_counters` has, such as ``dram_activates``, and with several channels those of
-        each, such as ``channel_0_activates``.
+        lines. Sectors count that have a byte of a request's mask, and whole lines if lines are not
+        divided: this is what takes time on the bus. With several memory ports also, for each port,
+        ``port_0_lines_read`` and so on: requests to read and to write lines; ``busy``, the cycles
+        that their transfers take on the port's bus; and ``waits``, the cycles in which the port's
+        memory refused a request. With a :class:`~sim.dram_device.DramDevice` also the sums over its
+        channels of what :meth:`channel_counters` has, such as ``dram_activates``, and with several
+        channels those of each, such as ``channel_0_activates``.
         After a failed assertion there are only these byte counters. After a launch that was
         stopped half-way the counters still run while they are read, for some 50 cycles.
         """
         values = {} if self._dead else super().counters()
         report = self._report()
-        values["dram_bytes_read"] = report.lines_read * self.config.line_bytes
-        values["dram_bytes_written"] = report.lines_written * self.config.line_bytes
+        values["dram_bytes_read"] = report.bytes_read
+        values["dram_bytes_written"] = report.bytes_written
         if self.dram.has_slow:
-            values["slow_bytes_read"] = report.slow_lines_read * self.config.line_bytes
-            values["slow_bytes_written"] = report.slow_lines_written * self.config.line_bytes
+            values["slow_bytes_read"] = report.slow_bytes_read
+            values["slow_bytes_written"] = report.slow_bytes_written
         channels = self.channel_counters()
         for number, channel in enumerate(channels):
             for name, value in channel.items():

@@ -87,6 +87,13 @@ _ROLES = {
               "least": lambda config, name=name: LEGAL[name].values[1],
               "most": lambda config, name=name: LEGAL[name].values[-1]}
        for name in ("l1_latency", "l2_latency")},
+    "sector_bytes": {
+        "0": lambda config: 0,
+        "least": lambda config: LEGAL["sector_bytes"].values[1]
+        if config.l2_bytes and config.line_bytes > LEGAL["sector_bytes"].values[1] else None,
+        "half a line": lambda config: config.line_bytes // 2
+        if config.l2_bytes and config.line_bytes > 2 * LEGAL["sector_bytes"].values[1] else None,
+    },
     "exchange_threshold": {
         "least": lambda config: LEGAL["exchange_threshold"].values[0],
         "most": lambda config: LEGAL["exchange_threshold"].values[-1],
@@ -97,7 +104,7 @@ _ROLES = {
 _GENEROUS = {"l1_ways": 1, "l1_bytes": 1 << 15, "l1_banks": 1, "l2_ways": 1, "l2_banks": 1,
              "l2_bytes": 0, "local_bytes": LEGAL["local_bytes"].values[-1],
              "memory_bytes": LEGAL["memory_bytes"].values[-1], "warps": 1, "threads": 1, "cores": 1,
-             "weaver_entries": 0, "exchange_interval": 0}
+             "weaver_entries": 0, "exchange_interval": 0, "sector_bytes": 0}
 
 
 @dataclasses.dataclass(frozen=True)

@@ -11,8 +11,8 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from checks.formal.peek import Peek
-from hw.bits import index_bits
-from hw.memory.miss import MissTable
+from hw.bits import encode, index_bits
+from hw.memory.miss import ROOM, MissTable
 
 
 __all__ = ["MissPromise"]
@@ -27,22 +27,24 @@ class MissPromise(wiring.Component):
     Parameters
     ----------
     mshrs, entries : int
+    sectors : int
     ahead : bool
     """
-    def __init__(self, *, mshrs, entries, ahead=False):
-        self._mshrs, self._entries, self._ahead = mshrs, entries, ahead
+    def __init__(self, *, mshrs, entries, sectors=1, ahead=False):
+        self._mshrs, self._entries, self._sectors, self._ahead = mshrs, entries, sectors, ahead
         super().__init__({
             "line": In(LINE_BITS), "payload": In(PAYLOAD_BITS), "insert": In(1),
             "stale": In(1), "stale_all": In(1), "replay": In(1),
             "replay_index": In(index_bits(mshrs)), "asked_index": In(index_bits(mshrs)),
             "match": Out(1),
+            **({"sectors": In(sectors), "apart": In(1), "close": In(1)} if sectors > 1 else {}),
         })
 
     def elaborate(self, platform):
         m = Module()
         mshrs, entries = range(self._mshrs), range(self._entries)
         dut = MissTable(mshrs=len(mshrs), entries=len(entries), line_bits=LINE_BITS,
-                        payload=PAYLOAD_BITS, ahead=self._ahead)
+                        payload=PAYLOAD_BITS, sectors=self._sectors, ahead=self._ahead)
         peek = Peek(dut)
         m.submodules.dut = peek.fragment
         # The MSHR whose list is replayed: the MSHR whose replay has begun, else any MSHR.
@@ -68,18 +70,24 @@ class MissPromise(wiring.Component):
                         for i in mshrs)
         places = Array(Array(Signal(index_bits(len(entries)), name=f"place_{i}_{k}")
                              for k in entries) for i in mshrs)
-        room = Signal()
+        room = Signal(ROOM)
         free = sum(counts[i] == 0 for i in mshrs)
         total = sum(counts[i] for i in mshrs)
         last = Signal()
-        matching = Cat((counts[i] != 0) & ~stale[i] & (lines[i] == line) for i in mshrs)
+        holding = Cat((counts[i] != 0) & (lines[i] == line) for i in mshrs)
+        closed = Array(Signal(name=f"closed_{i}") for i in mshrs)
+        matching = Cat(holding[i] & ~stale[i] & ~closed[i] for i in mshrs)
+        joining = dut.match
+        if self._sectors > 1:
+            joining = self._follow_sectors(m, peek, dut, index, counts, closed, matching)
         m.d.comb += [
-            room.eq((free >= 1) & (total + 1 <= len(entries))),
+            room.eq(Cat((free >= count) & (total + count <= len(entries))
+                        for count in range(1, ROOM + 1))),
             last.eq(counts[index] == 1),
             Assume(index < len(mshrs)),
-            Assume(~self.insert | room),
+            Assume(~self.insert | room[0]),
             Assume(~self.replay | (counts[index] != 0)),
-            Assume(~(self.insert & dut.match & self.replay & last & (dut.index == index))),
+            Assume(~(self.insert & joining & self.replay & last & (dut.index == index))),
         ]
         used = peek.signal("used")
         place = Signal(index_bits(len(entries)))         # the lowest free entry
@@ -98,9 +106,9 @@ class MissPromise(wiring.Component):
                 for k in entries:
                     with m.If(counts[i] - taken == k):
                         m.d.sync += [waiting[i][k].eq(self.payload), places[i][k].eq(place)]
-            with m.If((self.stale & matching[i]) | self.stale_all):
+            with m.If((self.stale & holding[i]) | self.stale_all):
                 m.d.sync += stale[i].eq(1)
-            with m.If(joins & ~dut.match):
+            with m.If(joins & ~joining):
                 m.d.sync += [lines[i].eq(line), stale[i].eq(0)]
         with m.If(self.replay):
             m.d.sync += begun.eq(~last)
@@ -111,11 +119,9 @@ class MissPromise(wiring.Component):
 
         m.d.comb += [
             Assert(dut.match == matching.any()),
-            Assert(~dut.match | (matching == 1 << dut.index)),
-            Assert(dut.match | (free == 0) | (counts[dut.index] == 0)),
+            Assert(~joining | (matching == 1 << dut.index)),
+            Assert(joining | (free == 0) | (counts[dut.index] == 0)),
             Assert(dut.room == room),
-            Assert(dut.ample == ((free >= 2) & (total + 2 <= len(entries)))),
-            Assert(dut.plenty == ((free >= 3) & (total + 3 <= len(entries)))),
             Assert(dut.empty == (free == len(mshrs))),
             Assert(~owes | (dut.replay_payload == owed)),
         ]
@@ -135,7 +141,7 @@ class MissPromise(wiring.Component):
             Cover(self.replay & stale[index], "a stale line is replayed"),
             Cover((lines[0] == lines[1]) & (counts[0] != 0) & (counts[1] != 0),
                   "a line is fetched again while it is stale"),
-            Cover(~dut.room, "there is no room"),
+            Cover(~dut.room[0], "there is no room"),
         ]
 
         # Invariants: the linked lists agree with the model.
@@ -154,7 +160,7 @@ class MissPromise(wiring.Component):
         for i in mshrs:
             for j in mshrs[:i]:
                 m.d.comb += Assert((counts[i] == 0) | (counts[j] == 0) | stale[i] | stale[j]
-                                   | (lines[i] != lines[j]))
+                                   | closed[i] | closed[j] | (lines[i] != lines[j]))
             m.d.comb += [Assert(counts[i] <= len(entries)),
                          Assert(peek.signal("taken")[i] == (counts[i] != 0))]
             with m.If(counts[i] != 0):
@@ -179,3 +185,31 @@ class MissPromise(wiring.Component):
             users = sum((k < counts[i]) & (places[i][k] == entry) for i in mshrs for k in entries)
             m.d.comb += Assert(users == used[entry])
         return m
+
+    def _follow_sectors(self, m, peek, dut, index, counts, closed, matching):
+        """The sectors of each MSHR, and the MSHRs that are closed. Returns whether an insertion
+        joins the MSHR that matches."""
+        mshrs = range(self._mshrs)
+        sectors = Array(Signal(self._sectors, name=f"model_sectors_{i}") for i in mshrs)
+        joining = Signal()
+        m.d.comb += [
+            dut.sectors.eq(self.sectors), dut.apart.eq(self.apart), dut.close.eq(self.close),
+            joining.eq(dut.match & ~self.apart),
+            Assume(~self.close | (counts[index] != 0)),
+            Assert(dut.held == Mux(matching.any(), sectors[encode(matching)], 0)),
+            Cover(self.insert & dut.match & self.apart, "an access takes an MSHR of its own"),
+        ]
+        with m.If(counts[index] != 0):
+            m.d.comb += Assert(dut.replay_sectors == sectors[index])
+        for i in mshrs:
+            with m.If(self.insert & self.apart & matching[i] | self.close & (index == i)):
+                m.d.sync += closed[i].eq(1)
+            with m.If(self.insert & (dut.index == i)):
+                m.d.sync += sectors[i].eq(self.sectors | Mux(joining, sectors[i], 0))
+                with m.If(~joining):
+                    m.d.sync += closed[i].eq(0)
+            # Invariants.
+            with m.If(counts[i] != 0):
+                m.d.comb += [Assert(peek.signal(f"sectors_{i}") == sectors[i]),
+                             Assert(peek.signal("closed")[i] == closed[i])]
+        return joining

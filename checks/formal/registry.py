@@ -22,6 +22,7 @@ from checks.formal.filters import DEPTH, SLOTS, FilterPromise
 from checks.formal.graphpeg import EdgePromise, PlacePromise, VertexPromise
 from checks.formal.issue_queue import IssueQueuePromise
 from checks.formal.l1 import L1Promise
+from checks.formal.l2 import L2Promise
 from checks.formal.lane_checks import LaneChecksPromise
 from checks.formal.loads import LoadPromise
 from checks.formal.misses import MissPromise
@@ -133,6 +134,10 @@ def _config(**fields):
 
 #: An L1 of two banks.
 _BANKS = {"l1_banks": 2, "l1_bytes": 512, "l1_mshrs": 4}
+
+
+#: A bank of the L2 of two lines, each in two sectors.
+_SECTORS = {"l2_bytes": 32, "l2_ways": 1, "sector_bytes": 8}
 
 
 def _shapes(harness, shapes, *, full=(), mode="induction", depth=1):
@@ -331,11 +336,13 @@ PROPERTIES = (
         "mshrs", "lists",
         "accesses that wait for a line are replayed once and in order; stale lines are reported",
         "there is room for each access that enters; a list is replayed to its end",
-        tuple(Proof(f"{mshrs} MSHRs, {entries} entries" + ", a cycle ahead" * ahead,
-                    lambda mshrs=mshrs, entries=entries, ahead=ahead: MissPromise(
-                        mshrs=mshrs, entries=entries, ahead=ahead))
-              for mshrs, entries, ahead in ((2, 2, False), (2, 4, False), (4, 4, False),
-                                            (2, 4, True))),
+        tuple(Proof(f"{mshrs} MSHRs, {entries} entries" + ", 2 sectors" * (sectors == 2)
+                    + ", a cycle ahead" * ahead,
+                    lambda mshrs=mshrs, entries=entries, sectors=sectors, ahead=ahead: MissPromise(
+                        mshrs=mshrs, entries=entries, sectors=sectors, ahead=ahead))
+              for mshrs, entries, sectors, ahead in (
+                  (2, 2, 1, False), (2, 4, 1, False), (4, 4, 1, False), (2, 4, 1, True),
+                  (4, 4, 2, False), (2, 4, 2, True))),
         covers=("a list of several entries is replayed to its "
                 "end", "a list grows during its replay",
                 "a stale line is replayed", "a line is fetched again while it is stale",
@@ -374,6 +381,17 @@ PROPERTIES = (
                 "a line is written while a read is under way",
                 "a bank does not take an answer at once"),
         covered="4 banks, 2 ports", reach=9),
+    Property(
+        "l2", "requests",
+        "each read and wanted atomic is answered once, with what was written last; no tag is used "
+        "twice at a time; all assertions inside hold",
+        "a core reuses a tag when it has its answer; the memory answers what was asked; there is "
+        "no flush",
+        (Proof("2 sets, 2 sectors", lambda: L2Promise(_config(**_SECTORS)), "bounded", 10),
+         Proof("2 sets", lambda: L2Promise(_config(**_SECTORS | {"sector_bytes": 0})),
+               "bounded", 10)),
+        covers=("a read returns a written byte", "a line is written back",
+                "a part of a line is fetched"), reach=10),
     *_streams("l2", lambda: L2Bank(_config()), "line buffer, 2 MSHRs",
               kept=("request", "response", "memory_request", "memory_response"), reach=16),
     Property(

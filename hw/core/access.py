@@ -91,10 +91,11 @@ def pass_layout(config: HardwareConfig):
     """One pass: lanes of an instruction that access one line, or one row of each bank.
 
     For stores and atomics, ``data`` holds words at their places in the line or in their banks, and
-    ``mask`` has their bytes. The operands of an atomic's lanes that access one word are combined.
-    A pass of CAS has one lane, and the value to compare with is in the word beside the lane's: the
-    word whose number differs in the lowest bit. ``slot`` is the load's slot in the load queue.
-    ``line`` counts the bank's lines from the start of global memory.
+    ``mask`` has their bytes. For a load, if lines have sectors, ``mask`` has a byte of each word.
+    The operands of an atomic's lanes that access one word are combined. A pass of CAS has one lane,
+    and the value to compare with is in the word beside the lane's: the word whose number differs in
+    the lowest bit. ``slot`` is the load's slot in the load queue. ``line`` counts the bank's lines
+    from the start of global memory.
     """
     return data.StructLayout({
         "op": AccessOp, "amo": AmoOp, "wanted": 1,

@@ -321,11 +321,11 @@ class Coalescer(wiring.Component):
         picking = Signal(picked_shape, name=named("picking"))
         picked = Signal(picked_shape, name=named("picked"), reset_less=True)
         picked_valid = Signal(name=named("picked_valid"))
-        # Loads of global memory place no words. With ``chosen`` at 0 a simulator skips the largest
-        # part of this unit's logic most of the time.
+        # Loads of global memory place no words; their mask is for sectors. With ``chosen`` at 0 a
+        # simulator skips the largest part of this unit's logic most of the time.
         places = Signal(name=named("places"))
         m.d.comb += [
-            places.eq(goes & ((current.op != MemOp.LOAD) | is_local)),
+            places.eq(goes & ((current.op != MemOp.LOAD) | is_local | (config.sectors > 1))),
             picking.operation.eq(current), picking.slot.eq(serving.slot),
             *(picking.operation.data[i].eq(operand) for i, operand in enumerate(serving.operands)),
             *(picking.partners[f"level_{depth}"][i].eq(one)

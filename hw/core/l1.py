@@ -26,6 +26,11 @@ an answer only while R1 is empty.
 A store or atomic that overtakes the fetch of its line makes the fetch stale. Loads that came before
 the store or atomic still take their words from the line, but the line is not kept. Loads that come
 after fetch the line again. So a lane always sees its own stores and atomics.
+
+With sectors, a line has a valid bit for each. A load hits if the sectors of its words are there. A
+load that misses asks for its sectors only. It joins the MSHR of its line if that asks for all of
+them. Otherwise it takes an MSHR of its own, which asks for the sectors of both, and which later
+loads join. R1 looks for the line that has come: sectors come into the way that holds the others.
 """
 
 from amaranth.hdl import Assert, Cat, Const, Module, Mux, Signal
@@ -42,8 +47,8 @@ from hw.core.local import LocalMemory
 from hw.isa import MemoryMap
 from hw.memory.amo import AmoControls, atomic, controls
 from hw.memory.miss import MissTable, with_lines
-from hw.memory.port import (LineOp, core_request_layout, core_response_layout,
-                            line_layout)
+from hw.memory.port import (LineOp, core_request_layout, core_response_layout, line_layout,
+                            sector_bytes_of, sectors_of)
 from hw.memory.replacement import Replacement
 from hw.stalls import L1_STALLS
 from hw.streams import check_stream
@@ -75,9 +80,13 @@ class _Parts:
         m.submodules.tags = tags = Memory(shape=data.ArrayLayout(self.tag_bits, ways), depth=sets,
                                           init=[], attrs=UNCHECKED)
         self.tag_read, self.tag_write = tags.read_port(), tags.write_port(granularity=1)
+        sectors = config.sectors
+        if sectors > 1:
+            self.r1_tag_read = tags.read_port()
         # S1 and R1 read the valid bits of a set, without a slot of S0.
-        m.submodules.valid = valid = Memory(shape=data.ArrayLayout(1, ways), depth=sets, init=[],
-                                            attrs={"ram_style": "distributed"})
+        m.submodules.valid = valid = Memory(
+            shape=data.ArrayLayout(sectors, ways), depth=sets, init=[],
+            attrs={"ram_style": "distributed"})
         self.s1_valid_read, self.r1_valid_read = (valid.read_port(domain="comb") for _ in range(2))
         self.valid_write = valid.write_port(granularity=1)
         self.line_reads, self.line_writes = [], []
@@ -85,14 +94,16 @@ class _Parts:
             lines = Memory(shape=8 * config.line_bytes, depth=sets, init=[], attrs=UNCHECKED)
             m.submodules[f"lines_{way}"] = lines
             self.line_reads.append(lines.read_port())
-            self.line_writes.append(lines.write_port())
+            self.line_writes.append(lines.write_port(
+                granularity=8 * config.line_bytes // sectors if sectors > 1 else None))
         m.submodules.replacement = self.replacement = Replacement(sets=sets, ways=ways)
         waiting_shape = data.StructLayout({
             "slot": index_bits(config.load_queue), "lanes": config.threads})
         mshrs = config.l1_mshrs // config.l1_banks
         m.submodules.misses = self.misses = MissTable(
             mshrs=mshrs, entries=max(2 * mshrs, config.load_queue),
-            line_bits=self.line_bits, payload=waiting_shape, ahead=timing.looks_ahead)
+            line_bits=self.line_bits, payload=waiting_shape, sectors=sectors,
+            ahead=timing.looks_ahead)
         self.stages = 1 + timing.extra          # stages after S0 that hold passes
         self.asking = 1 + 2 * timing.extra      # ... that hold passes or their requests
         m.submodules.requests = self.requests = fifo.SyncFIFO(
@@ -122,7 +133,9 @@ class _Found:
     def __init__(self, config, parts):
         ways = parts.ways
         self.same = [Signal(ways, name=f"same_{half}", reset_less=True) for half in ("low", "high")]
-        self.there = Signal(ways, name="there", reset_less=True)
+        # The ways that have sectors; those that have all sectors of the pass.
+        self.there, self.complete = (Signal(ways, name=name, reset_less=True)
+                                     for name in ("there", "complete"))
         self.lines = [Signal(8 * config.line_bytes, name=f"line_{way}", reset_less=True)
                       for way in range(ways)]
         self.local_words = Signal(line_layout(config), name="local_words", reset_less=True)
@@ -151,8 +164,10 @@ class _Answer:
         self.fill = Signal(name="r1_fill")              # its line is installed
         self.replay = Signal(name="r1_replay")          # slot and lanes come from the MSHRs
         self.line = Signal(parts.line_bits, name="r1_line", reset_less=True)
+        self.sectors = Signal(config.sectors, name="r1_sectors", reset_less=True)
         self.loaded = Signal(loaded_layout(config), name="r1", reset_less=True)
         self.goes, self.installs = Signal(name="r1_goes"), Signal(name="installs")
+        self.into = Signal(parts.ways, name="into")     # the way of the installed line
         # A bit for each cycle that it may still wait for the load queue.
         self.patience = Signal(PATIENCE, init=(1 << PATIENCE) - 1, name="patience")
 
@@ -280,8 +295,8 @@ class L1(wiring.Component):
             installing.eq(come.valid & ~come.payload.answer.tag.atomic & misses.replay_first
                           & same_set(come_line) | r1.valid & r1.fill & same_set(r1.line)),
             # There must be one more place than there are loads in S1 and S2: each may take one.
-            has_miss_room.eq(misses.room & ~taken_loads.any() | misses.plenty
-                             | misses.ample & ((len(taken) < 2) | ~taken_loads.all())),
+            has_miss_room.eq(misses.room[0] & ~taken_loads.any() | misses.room[2]
+                             | misses.room[1] & ((len(taken) < 2) | ~taken_loads.all())),
             s0.causes.eq(Cat({
                 "mshr": is_.load & ~has_miss_room, "fill": installing, "replay": held_up,
                 "order": s0.hazard | sweeping,
@@ -331,6 +346,12 @@ class L1(wiring.Component):
         compared = timing.compared(parts.line_bits, parts.set_bits)
         line_came = Signal()
         takes = Signal(name="take_answer")
+        installing = Const(0)       # R1 writes tags that would be read
+        if self._config.sectors > 1:
+            set_bits = slice(parts.set_bits)
+            installing = r1.valid & r1.fill & (r1.line[set_bits] == come_line[set_bits])
+            m.d.comb += [parts.r1_tag_read.addr.eq(come_line[set_bits]),
+                         parts.r1_tag_read.en.eq(takes)]
         m.d.comb += [
             line_came.eq(come.valid & ~answer.tag.atomic),
             misses.replay_index.eq(answer.tag.mshr),
@@ -338,7 +359,7 @@ class L1(wiring.Component):
                      & ~(line_came & Cat(
                          one.is_.fence | (one.is_.load | one.is_.store | one.is_.amo)
                          & (one.access.line[compared] == come_line[compared])
-                         for one in taken).any())),
+                         for one in taken).any() | installing & misses.replay_first)),
             misses.replay.eq(takes & line_came),
             come.ready.eq(takes & (answer.tag.atomic | misses.replay_last)),
         ]
@@ -351,6 +372,7 @@ class L1(wiring.Component):
                 r1.replay.eq(line_came),
                 r1.fill.eq(line_came & misses.replay_first & ~misses.replay_stale),
                 r1.line.eq(come_line), r1.loaded.line.eq(answer.data),
+                r1.sectors.eq(misses.replay_sectors if self._config.sectors > 1 else 1),
                 r1.loaded.slot.eq(answer.tag.slot), r1.loaded.lanes.eq(1 << answer.tag.lane),
             ]
 
@@ -367,7 +389,10 @@ class L1(wiring.Component):
             found.local_words.eq(local_read), found.amo.eq(controls(access.amo)),
             *(equal.eq(Cat(parts.tag_read.data[i][half] == tag[half] for i in range(parts.ways)))
               for equal, half in zip(found.same, halves)),
-            found.there.eq(parts.s1_valid_read.data),
+            found.there.eq(Cat(valid.any() for valid in parts.s1_valid_read.data)),
+            *([found.complete.eq(Cat((sectors_of(self._config, access.mask) & ~valid) == 0
+                                     for valid in parts.s1_valid_read.data))]
+              if self._config.sectors > 1 else []),
             *(line.eq(port.data) for line, port in zip(found.lines, parts.line_reads)),
             found.is_local.eq(_is_local(s1.is_)), found.gives_local.eq(gives_local),
         ]
@@ -381,8 +406,14 @@ class L1(wiring.Component):
     def _act(self, m, parts, s1, s2, found):
         """S2: a load that misses waits, and a store or atomic makes the fetch of its line stale."""
         is_, access, misses = s2.is_, s2.access, parts.misses
+        sectors = self._config.sectors
+        if sectors > 1:
+            wanted = sectors_of(self._config, access.mask)
+            m.d.comb += [misses.sectors.eq(wanted | misses.held),
+                         misses.apart.eq((wanted & ~misses.held).any())]
         m.d.comb += [
-            found.hit_ways.eq(found.same[0] & found.same[1] & found.there),
+            found.hit_ways.eq(found.same[0] & found.same[1] & (
+                found.there if sectors == 1 else Mux(is_.load, found.complete, found.there))),
             found.hit.eq(found.hit_ways.any()),
             found.gives_line.eq(found.gives_local | is_.load & found.hit),
             misses.payload.slot.eq(access.slot), misses.payload.lanes.eq(access.lanes),
@@ -417,21 +448,28 @@ class L1(wiring.Component):
         is_, s2_set = s2.is_, s2.access.line[:parts.set_bits]
         r1_set, r1_tag = r1.line[:parts.set_bits], r1.line[parts.set_bits:]
         writes = Cat(one.is_.store | one.is_.amo for one in taken).any()
+        valid = parts.r1_valid_read.data
+        there = Signal(ways)            # the way that has other sectors of the line
+        sectors = Signal(self._config.sectors, name="sectors_after")
+        if self._config.sectors > 1:
+            m.d.comb += there.eq(Cat(
+                (parts.r1_tag_read.data[i] == r1_tag) & valid[i].any() for i in range(ways)))
         m.d.comb += [
+            r1.into.eq(Mux(~r1.installs, 0, Mux(there.any(), there, replacement.victim))),
+            sectors.eq(r1.sectors | and_or(there, list(valid))),
             r1.goes.eq(r1.valid & ~found.gives & ~(r1.fill & writes)),
             r1.installs.eq(r1.goes & r1.fill),
             parts.r1_valid_read.addr.eq(r1_set),
-            replacement.set.eq(r1_set), replacement.valid.eq(parts.r1_valid_read.data),
+            replacement.set.eq(r1_set), replacement.valid.eq(Cat(one.any() for one in valid)),
             replacement.touched_set.eq(Mux(r1.installs, r1_set, s2_set)),
-            replacement.touch.eq(Mux(r1.installs, replacement.victim,
+            replacement.touch.eq(Mux(r1.installs, r1.into,
                                      Mux(is_.load | is_.store, found.hit_ways, 0))),
             parts.tag_write.addr.eq(r1_set),
             parts.tag_write.data.eq(Cat(r1_tag for _ in range(ways))),
-            parts.tag_write.en.eq(Mux(r1.installs, replacement.victim, 0)),
+            parts.tag_write.en.eq(r1.into),
             valid_write.addr.eq(Mux(is_.amo, s2_set, r1_set)),
-            valid_write.data.eq(Mux(is_.amo, 0, (1 << ways) - 1)),
-            valid_write.en.eq(Mux(r1.installs, replacement.victim,
-                                  Mux(is_.amo, found.hit_ways, 0))),
+            valid_write.data.eq(Mux(is_.amo, 0, Cat(sectors for _ in range(ways)))),
+            valid_write.en.eq(Mux(r1.installs, r1.into, Mux(is_.amo, found.hit_ways, 0))),
         ]
         with m.If(r1.valid & ~r1.goes):
             m.d.sync += r1.patience.eq(r1.patience >> 1)
@@ -465,8 +503,8 @@ class L1(wiring.Component):
             m.d.comb += [
                 port.addr.eq(Mux(is_store, access.line[:parts.set_bits], r1.line[:parts.set_bits])),
                 port.data.eq(updated),
-                port.en.eq(Mux(r1.installs, parts.replacement.victim[way],
-                               is_store & found.hit_ways[way])),
+                port.en.eq(Mux(is_store & found.hit_ways[way], -1,
+                               Mux(r1.into[way], r1.sectors, 0))),
             ]
         with m.If(found.gives):
             m.d.comb += [
@@ -495,10 +533,13 @@ class L1(wiring.Component):
             asked.amo.eq(access.amo), asked.wanted.eq(access.wanted),
             asked.line.eq(Cat(Const(self._bank, bank_bits(config)), access.line,
                               Const(MemoryMap.GLOBAL >> ceil_log2(config.memory_bytes)))),
-            asked.mask.eq(access.mask), asked.data.eq(access.data),
+            asked.mask.eq(access.mask if config.sectors == 1 else Mux(
+                is_.load, sector_bytes_of(config, misses.sectors), access.mask)),
+            asked.data.eq(access.data),
             asked.tag.atomic.eq(is_.amo), asked.tag.mshr.eq(misses.index),
             asked.tag.slot.eq(access.slot), asked.tag.lane.eq(encode(lane)),
-            asks.eq(is_.store | is_.amo | is_.load & ~found.hit & ~misses.match),
+            asks.eq(is_.store | is_.amo | is_.load & ~found.hit & (
+                ~misses.match if config.sectors == 1 else ~misses.match | misses.apart)),
             self.request.payload.eq(data.View(core_request_layout(config), requests.r_data)),
             self.request.valid.eq(requests.r_rdy), requests.r_en.eq(self.request.ready),
         ]

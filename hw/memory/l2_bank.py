@@ -16,6 +16,14 @@ A request whose line is absent waits in the MSHRs while later requests go on. Re
 stay in order. So an atomic is one pass of S2, and a core's accesses to one address are performed in
 the order in which the core sent them.
 
+With sectors, a line has a valid bit and a dirty bit for each. A request waits in the MSHRs, too, if
+its line is there but not its sectors, and only the sectors that it needs are fetched. A line has
+one MSHR that requests can join. A request joins it if a request for one of its sectors waits there,
+so requests for a sector stay in order, or if its sectors are absent. A fill begins the replay of
+the list and closes the MSHR. A replayed request is looked up like a new one. If its sectors are
+still absent, it waits once more, in a new MSHR, and the requests behind it follow. The new MSHR
+fetches what the rest of the list needs. New requests leave an MSHR free for it.
+
 No fill ever waits for the memory port. Every MSHR holds a reservation in the write-back queue for
 the victim that its fill may evict. So the memory port may refuse requests while it offers answers.
 """
@@ -26,13 +34,14 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
-from hw.bits import and_or, encode, lowest, merge_bytes
+from hw.bits import and_or, count_ones, encode, lowest, merge_bytes
 from hw.config import HardwareConfig
 from hw.delays import AgingQueue
 from hw.memory.amo import AmoControls, atomic, controls
 from hw.memory.miss import MissTable, with_lines
 from hw.memory.port import (LineOp, core_request_layout, core_response_layout, line_layout,
-                            memory_request_layout, memory_response_layout)
+                            memory_request_layout, memory_response_layout, sector_bytes_of,
+                            sectors_of, sectors_written)
 from hw.memory.replacement import Replacement
 from hw.streams import check_stream
 from hw.timing import Timing
@@ -68,8 +77,10 @@ class _Parts:
         # Steps that have left S0 and have not reached the queues. In the long pipeline S0 sees the
         # queues' levels a cycle late.
         self.under_way = 2 + 2 * timing.extra
+        sectors = config.sectors
+        masked = sectors if sectors > 1 else 0      # bits that say which sectors of a line move
         self.tag_shape = data.StructLayout({
-            "valid": 1, "dirty": 1, "tag": self.line_bits - self.set_bits})
+            "valid": sectors, "dirty": sectors, "tag": self.line_bits - self.set_bits})
         # No row is read in the cycle in which it is written (asserted below).
         unchecked = {"no_rw_check": 1}
         m.submodules.tags = tags = Memory(shape=data.ArrayLayout(self.tag_shape, self.ways),
@@ -80,20 +91,27 @@ class _Parts:
         self.line_read, self.line_write = lines.read_port(), lines.write_port()
         m.submodules.misses = self.misses = MissTable(
             mshrs=config.l2_mshrs, entries=2 * config.l2_mshrs, line_bits=self.line_bits,
-            payload=core_request_layout(config), ahead=timing.looks_ahead)
+            payload=core_request_layout(config), sectors=sectors, ahead=timing.looks_ahead)
         m.submodules.replacement = self.replacement = Replacement(
             sets=self.sets, ways=self.ways, passing=config.scu > 0)
         self.fetch_shape = data.StructLayout({
-            "line": self.line_bits, "tag": ceil_log2(config.l2_mshrs)})
+            "line": self.line_bits, "tag": ceil_log2(config.l2_mshrs), "sectors": masked})
         m.submodules.fetches = self.fetches = fifo.SyncFIFO(
             width=self.fetch_shape.size, depth=config.l2_mshrs)
-        self.victim_shape = data.StructLayout({"line": self.line_bits, "data": line_layout(config)})
+        self.victim_shape = data.StructLayout({
+            "line": self.line_bits, "sectors": masked, "data": line_layout(config)})
         m.submodules.victims = self.victims = fifo.SyncFIFO(
             width=self.victim_shape.size, depth=config.l2_mshrs + self.under_way + 2)
         width = core_response_layout(config).size
         m.submodules.responses = self.responses = (
             AgingQueue(width=width, depth=RESPONSES, latency=config.l2_latency)
             if config.l2_latency else fifo.SyncFIFO(width=width, depth=RESPONSES))
+
+
+        if sectors > 1:
+            # The sectors that each MSHR has asked for.
+            m.submodules.asked = asked = Memory(shape=sectors, depth=config.l2_mshrs, init=[])
+            self.asked_write, self.asked_read = asked.write_port(), asked.read_port(domain="comb")
 
 
 class _Sweep:
@@ -125,6 +143,9 @@ class _Looking:
         self.is_ = {step: Signal(name=f"{stage}_{step.name.lower()}") for step in Step}
         self.line = Signal(parts.line_bits, name=f"{stage}_line", reset_less=True)
         self.request = Signal(core_request_layout(config), **request)
+        # Of a fill: the sectors that have come. Of a replay: those that its list needs.
+        self.came, self.listed = (Signal(config.sectors, name=f"{stage}_{name}", reset_less=True)
+                                  for name in ("came", "listed"))
 
     @property
     def writes(self):
@@ -149,17 +170,23 @@ class _Acting(_Looking):
                           reset_less=True)
         self.compare = Signal(parts.ways, name="compare")       # tags that are the line's
         self.filled = Signal(line_layout(config), name="filled", reset_less=True)
-        self.whole_line = Signal(name="whole_line", reset_less=True)    # a write of all its bytes
+        # The sectors that the request reads or writes, and those that it does not write whole.
+        self.touches, self.needs = (Signal(config.sectors, name=name, reset_less=True)
+                                    for name in ("touches", "needs"))
 
 
 class _Way:
-    """The action of a step in S1: the way that it takes, one-hot, and the way's old tag."""
-    def __init__(self, parts):
+    """The action of a step in S1: the way that it takes, one-hot, and the way's old tag. ``hit``
+    says that the line is there, with the sectors that the request needs."""
+    def __init__(self, config, parts):
         self.way, self.hits, self.dirty = (Signal(parts.ways, name=name)
                                            for name in ("way", "hit_ways", "dirty_ways"))
         self.hit, self.installs, self.dirties, self.performed = (
             Signal(name=name) for name in ("hit", "installs", "dirties", "performed"))
         self.old = Signal(parts.tag_shape, name="old_tag")
+        # The line's sectors that were there, and that are there after a fill.
+        self.kept, self.valid = (Signal(config.sectors, name=name)
+                                 for name in ("kept", "valid_sectors"))
 
 
 class _Holding:
@@ -171,6 +198,8 @@ class _Holding:
         self.request = Signal(core_request_layout(config), name="s2_request", reset_less=True)
         self.address = Signal(len(parts.line_read.addr), name="s2_address", reset_less=True)
         self.victim = Signal(parts.line_bits, name="s2_victim", reset_less=True)
+        self.dirty, self.kept = (Signal(config.sectors, name=f"s2_{name}", reset_less=True)
+                                 for name in ("dirty", "kept"))
         self.filled = Signal(line_layout(config), name="s2_filled", reset_less=True)
 
 
@@ -268,11 +297,16 @@ class L2Bank(wiring.Component):
         """S0: choose the next step. It waits for steps in S1 that write its set, and for room."""
         timing, misses, set_bits = self._timing, parts.misses, parts.set_bits
         s0, request, come_line = _Chosen(parts), self.request.payload, come.payload.line
-        outstanding = Signal(range(self._config.l2_mshrs + 1))      # fetches whose fill is not done
+        sectors = self._config.sectors
+        # Fetches whose fill is not done; with sectors, a fill may ask again before it is done.
+        outstanding = Signal(range(self._config.l2_mshrs + 2))
         writeback_room, response_room, miss_room, fill_ready = (
             Signal(name=name)
             for name in ("writeback_room", "response_room", "miss_room", "fill_ready"))
-        inserting = Cat(one.is_[Step.REQUEST] for one in looking)
+        # Steps that may take a place in the MSHRs. With sectors, replays may, and find one.
+        inserting = Cat((one.valid & ~one.is_[Step.FLUSH] if sectors > 1 else
+                         one.is_[Step.REQUEST]) for one in looking)
+        least = count_ones(inserting) + (sectors > 1)
         compared = timing.compared(parts.line_bits, set_bits)
 
         def hazard(line):
@@ -287,9 +321,8 @@ class L2Bank(wiring.Component):
         m.d.comb += [
             misses.replay_index.eq(come.payload.answer.tag),
             # Each request in S1 may take a place.
-            miss_room.eq(misses.ample if len(looking) == 1 else
-                         misses.plenty | misses.ample & ~inserting.all()
-                         | misses.room & ~inserting.any()),
+            miss_room.eq(misses.room[1] if len(looking) == 1 and sectors == 1 else
+                         misses.room.bit_select(least, 1)),
             # A request in S1 may just be joining the list of the arrived line.
             fill_ready.eq(~Cat(one.is_[Step.REQUEST] & (one.line[compared] == come_line[compared])
                                for one in looking).any()),
@@ -299,6 +332,9 @@ class L2Bank(wiring.Component):
             s0.flushes.eq(sweep.flushing & ~sweep.swept & ~sweep.sweeping & ~come.valid
                           & ~hazard(sweep.set) & writeback_room),
         ]
+        if sectors > 1:
+            m.d.comb += [misses.close.eq(misses.replay & misses.replay_first),
+                         parts.asked_read.addr.eq(misses.replay_index)]
         with m.If(sweep.sweeping):
             pass
         with m.Elif(come.valid):
@@ -317,7 +353,10 @@ class L2Bank(wiring.Component):
                 s1 = looking[0]
                 m.d.comb += s0.follows.eq(
                     s1.is_[Step.REQUEST] & (s1.taken.op == LineOp.ATOMIC)
-                    & (request.op == LineOp.ATOMIC) & (request.line == s1.line))
+                    & (request.op == LineOp.ATOMIC) & (request.line == s1.line)
+                    # The tags that both use must not change.
+                    & (sectors_of(self._config, request.mask)
+                       == sectors_of(self._config, s1.taken.mask)))
         return s0
 
     def _look_up(self, m, parts, s0, come, s1):
@@ -331,13 +370,20 @@ class L2Bank(wiring.Component):
         m.d.sync += s1.valid.eq(s0.valid)
         with m.If(looks):
             m.d.sync += [s1.step.eq(s0.step), s1.line.eq(s0.line), s1.follows.eq(s0.follows),
-                         s1.taken.eq(self.request.payload)]
+                         s1.taken.eq(self.request.payload),
+                         *([s1.came.eq(parts.asked_read.data),
+                            s1.listed.eq(parts.misses.replay_sectors)]
+                           if self._config.sectors > 1 else [])]
             with m.If(s0.step == Step.FILL):
                 m.d.sync += s1.taken.data.eq(come.payload.answer.data)
 
     def _compare(self, m, parts, s1, act):
         """S1: compare tags."""
-        row, request = parts.tag_read.data, s1.request
+        row, request, config = parts.tag_read.data, s1.request, self._config
+        touches = sectors_of(config, request.mask)
+        # A line that is not divided is one sector, which every fill brings.
+        came, listed = (s1.came, Mux(s1.is_[Step.REQUEST], 0, s1.listed)) \
+            if config.sectors > 1 else (1, 0)
         m.d.comb += [
             request.eq(Mux((s1.step == Step.FILL) | (s1.step == Step.REPLAY),
                            parts.misses.replay_payload, s1.taken)),
@@ -349,27 +395,35 @@ class L2Bank(wiring.Component):
             *(act.is_[step].eq(bit) for step, bit in s1.is_.items()),
             act.row.eq(row), act.filled.eq(s1.taken.data),
             act.compare.eq(Cat(row[i].tag == s1.line[parts.set_bits:] for i in range(parts.ways))),
-            act.whole_line.eq((request.op == LineOp.WRITE) & request.mask.all()),
+            act.touches.eq(touches), act.came.eq(came), act.listed.eq(listed),
+            act.needs.eq(touches & ~Mux(request.op == LineOp.WRITE,
+                                        sectors_written(config, request.mask), 0)),
         ]
 
     def _find(self, m, parts, act):
         """S1, acting: find the step's way."""
         misses, replacement, ways = parts.misses, parts.replacement, range(parts.ways)
-        found = _Way(parts)
+        found = _Way(self._config, parts)
         is_fill, is_flush = act.is_[Step.FILL], act.is_[Step.FLUSH]
         op, act_set = act.request.op, act.line[:parts.set_bits]
         valid_ways = Signal(parts.ways)
-        accesses = Signal()
-        whole = Signal()                    # a write of the whole line: no fetch
+        present, has_sectors, accesses = (Signal(name=name)
+                                          for name in ("present", "has_sectors", "accesses"))
+        waits = Signal()                    # behind requests for the same data
         m.d.comb += [
             accesses.eq(act.is_[Step.REQUEST] | act.is_[Step.REPLAY]),
-            valid_ways.eq(Cat(act.row[i].valid for i in ways)),
-            found.hits.eq(act.compare & valid_ways), found.hit.eq(found.hits.any()),
-            whole.eq(act.whole_line & ~misses.match),
-            found.installs.eq(is_fill | (accesses & ~found.hit & whole)),
-            found.performed.eq(is_fill | accesses & (found.hit | whole)),
-            found.dirties.eq((accesses | is_fill) & (op != LineOp.READ)),
-            found.dirty.eq(Cat(act.row[i].dirty for i in ways)),
+            valid_ways.eq(Cat(act.row[i].valid.any() for i in ways)),
+            found.hits.eq(act.compare & valid_ways), present.eq(found.hits.any()),
+            found.kept.eq(and_or(found.hits, [act.row[i].valid for i in ways])),
+            found.valid.eq(found.kept | Mux(is_fill, act.came, 0)),
+            has_sectors.eq((act.needs & ~found.valid) == 0),
+            waits.eq((misses.held & act.touches).any() if self._config.sectors > 1
+                     else misses.match & ~present),
+            found.hit.eq(present & has_sectors & ~waits),
+            found.performed.eq(has_sectors & (is_fill | accesses & ~waits)),
+            found.installs.eq((is_fill | found.performed) & ~present),
+            found.dirties.eq(found.performed & (op != LineOp.READ)),
+            found.dirty.eq(Cat(act.row[i].dirty.any() for i in ways)),
             found.way.eq(Mux(is_flush, lowest(m, found.dirty, name="flushed"),
                              Mux(found.installs, replacement.victim, found.hits))),
             found.old.eq(and_or(found.way, [act.row[i] for i in ways])),
@@ -383,28 +437,42 @@ class L2Bank(wiring.Component):
     def _allot(self, m, parts, sweep, act, found):
         """S1, acting: allot an MSHR to a miss, and write the way's tag."""
         misses, fetches, tag_write = parts.misses, parts.fetches, parts.tag_write
-        is_request, is_flush = act.is_[Step.REQUEST], act.is_[Step.FLUSH]
-        wants_line = Signal()
+        is_request, is_fill, is_flush = (
+            act.is_[step] for step in (Step.REQUEST, Step.FILL, Step.FLUSH))
+        asks = Signal()
+        fetched = Signal(parts.fetch_shape)
+        dirty = Signal(self._config.sectors, name="dirty_sectors")  # once the step is done
         new_tag = Signal(parts.tag_shape)
-        m.d[self._timing.later] += [
-            fetches.w_en.eq(wants_line & ~misses.match & ~act.whole_line),
-            fetches.w_data.eq(Cat(act.line, misses.index)),
-        ]
+        m.d[self._timing.later] += [fetches.w_en.eq(asks), fetches.w_data.eq(fetched)]
         m.d.comb += [
             misses.payload.eq(act.request),
-            wants_line.eq(is_request & ~found.hit),
-            misses.insert.eq(wants_line & (misses.match | ~act.whole_line)),
+            misses.insert.eq(act.valid & ~is_flush & ~found.performed),
+            asks.eq(misses.insert & ~misses.match),
+            fetched.line.eq(act.line), fetched.tag.eq(misses.index),
             self.access.eq(is_request), self.hit.eq(self.access & found.hit),
             self.memory_read.eq(fetches.w_en),
-            new_tag.valid.eq(Mux(is_flush, found.old.valid & ~self.invalidate, 1)),
-            new_tag.dirty.eq(Mux(is_flush, 0, (found.old.dirty & ~found.installs) | found.dirties)),
+            dirty.eq(Mux(found.installs, 0, found.old.dirty) | Mux(found.dirties, act.touches, 0)),
+            new_tag.valid.eq(Mux(
+                is_flush, Mux(self.invalidate, 0, found.old.valid),
+                found.valid | Mux(found.performed, act.touches, 0))),
+            new_tag.dirty.eq(Mux(is_flush, 0, dirty)),
             new_tag.tag.eq(Mux(is_flush, found.old.tag, act.line[parts.set_bits:])),
             tag_write.addr.eq(act.line[:parts.set_bits]),
             tag_write.data.eq(Cat(new_tag for _ in range(parts.ways))),
-            tag_write.en.eq(Mux(act.valid & (found.installs | (found.dirties & found.hit)
-                                             | is_flush), found.way, 0)
+            tag_write.en.eq(Mux(act.valid & (found.installs | is_fill | found.dirties | is_flush),
+                                found.way, 0)
                             | Mux(is_flush & self.invalidate, ~found.dirty, 0)),
         ]
+        if self._config.sectors > 1:
+            # A request that waits once more asks for all that is not dirty. Then its sectors can
+            # only be missing again if a dirty one was sent to memory, and none becomes dirty now.
+            m.d.comb += [
+                fetched.sectors.eq(act.needs & ~Mux(is_request, found.valid, dirty)
+                                   | act.listed & ~found.valid),
+                misses.sectors.eq(act.touches | fetched.sectors),
+                parts.asked_write.addr.eq(misses.index),
+                parts.asked_write.data.eq(fetched.sectors), parts.asked_write.en.eq(asks),
+            ]
         with m.If(sweep.sweeping):
             m.d.comb += [tag_write.addr.eq(sweep.set), tag_write.data.eq(0),
                          tag_write.en.eq((1 << parts.ways) - 1)]
@@ -420,17 +488,20 @@ class L2Bank(wiring.Component):
         with m.If(act.valid):
             m.d.sync += [
                 s2.request.eq(request), s2.address.eq(line_read.addr),
-                s2.writes.eq((found.performed & (request.op == LineOp.WRITE)) | found.installs),
+                s2.writes.eq((found.performed & (request.op == LineOp.WRITE)) | found.installs
+                             | act.is_[Step.FILL]),
                 s2.atomic.eq(found.performed & (request.op == LineOp.ATOMIC)),
                 s2.answers.eq(found.performed & ((request.op == LineOp.READ)
                                                  | ((request.op == LineOp.ATOMIC)
                                                     & request.wanted))),
                 s2.evicts.eq((found.installs | act.is_[Step.FLUSH])
-                             & found.old.valid & found.old.dirty),
+                             & (found.old.valid & found.old.dirty).any()),
+                *([s2.kept.eq(found.kept), s2.dirty.eq(found.old.dirty)]
+                  if self._config.sectors > 1 else []),
                 s2.fills.eq(act.is_[Step.FILL]), s2.filled.eq(act.filled), s2.follows.eq(follows),
                 s2.victim.eq(Cat(act_set, found.old.tag)),
             ]
-            with m.If(request.op == LineOp.READ):
+            with m.If((request.op == LineOp.READ) | ~found.performed):
                 m.d.sync += s2.request.mask.eq(0)
 
     def _answer(self, m, parts, s2):
@@ -445,12 +516,15 @@ class L2Bank(wiring.Component):
         response = Signal(core_response_layout(config))
         writes = Signal()
         m.d.comb += [
-            old_line.as_value().eq(Mux(s2.fills, s2.filled.as_value(), Mux(
-                s2.follows, left_line, line_read.data))),
+            old_line.as_value().eq(merge_bytes(
+                sector_bytes_of(config, Mux(s2.fills, ~s2.kept, 0)), s2.filled.as_value(),
+                Mux(s2.follows, left_line, line_read.data)) if config.sectors > 1 else Mux(
+                s2.fills, s2.filled.as_value(), Mux(s2.follows, left_line, line_read.data))),
             writes.eq(s2.valid & (s2.atomic | s2.writes)),
             response.tag.eq(request.tag), response.data.eq(old_line),
             responses.w_data.eq(response), responses.w_en.eq(s2.valid & s2.answers),
             victim.line.eq(s2.victim), victim.data.as_value().eq(line_read.data),
+            victim.sectors.eq(s2.dirty),
             victims.w_data.eq(victim), victims.w_en.eq(s2.valid & s2.evicts),
             self.memory_write.eq(victims.w_en),
             self.response.payload.eq(data.View(core_response_layout(config), responses.r_data)),
@@ -509,7 +583,9 @@ class L2Bank(wiring.Component):
                 sent.write.eq(victims.r_rdy),
                 sent.line.eq(Mux(victims.r_rdy, evicted.line, fetch.line)),
                 sent.data.eq(evicted.data),
-                sent.mask.eq((1 << self._config.line_bytes) - 1),
+                sent.mask.eq((1 << self._config.line_bytes) - 1 if self._config.sectors == 1 else
+                             sector_bytes_of(self._config, Mux(
+                                 victims.r_rdy, evicted.sectors, fetch.sectors))),
                 sent.tag.eq(fetch.tag),
             ]
 
@@ -541,12 +617,12 @@ class L2Bank(wiring.Component):
         """The assertions."""
         tag_read, tag_write = parts.tag_read, parts.tag_write
         line_read, line_write = parts.line_read, parts.line_write
-        valid_ways = Cat(act.row[i].valid for i in range(parts.ways))
+        lost = Cat(act.row[i].dirty & ~act.row[i].valid for i in range(parts.ways))
         started = Signal()
         m.d.sync += started.eq(1)
         with m.If(started):
             m.d.sync += [
-                Assert(~act.is_[Step.REPLAY] | found.hit, "a replay misses"),
+                Assert(~act.is_[Step.REPLAY] | found.hits.any(), "a replay misses its line"),
                 *(Assert(~queue.w_en | queue.w_rdy, f"{name} queue overflow") for queue, name in (
                     (parts.victims, "write-back"), (parts.fetches, "fetch"),
                     (parts.responses, "response"))),
@@ -556,6 +632,6 @@ class L2Bank(wiring.Component):
                 Assert(~(line_read.en & line_write.en & (line_read.addr == line_write.addr)),
                        "a line is read and written"),
                 Assert(~act.valid | ((found.hits & (found.hits - 1)) == 0), "a line in two ways"),
-                Assert(~act.valid | ((found.dirty & ~valid_ways) == 0), "no line, but dirty"),
+                Assert(~act.valid | (lost == 0), "no line, but dirty"),
             ]
         check_stream(m, self.memory_request, name="memory_request")

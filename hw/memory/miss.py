@@ -6,7 +6,7 @@ accesses to one line, and single accesses to many lines. When the line comes, it
 *replayed*, one entry a cycle.
 """
 
-from amaranth.hdl import Assert, Cat, Module, Mux, Signal
+from amaranth.hdl import Assert, Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
@@ -16,7 +16,11 @@ from hw.config import HardwareConfig
 from hw.timing import Timing
 
 
-__all__ = ["MissTable", "with_lines"]
+__all__ = ["ROOM", "MissTable", "with_lines"]
+
+
+#: Insertions for which a table tells whether there is room: one, two, and so on.
+ROOM = 4
 
 
 def with_lines(m, config: HardwareConfig, misses, response, mshr):
@@ -53,8 +57,11 @@ def with_lines(m, config: HardwareConfig, misses, response, mshr):
 
 class _Places:
     """The MSHRs and the entries, and the memories of the lists, each a submodule of the table."""
-    def __init__(self, m, mshrs, entries, line_bits, payload):
+    def __init__(self, m, mshrs, entries, line_bits, payload, sectors):
         self.taken, self.stale = Signal(mshrs, name="taken"), Signal(mshrs, name="stale")
+        self.closed = Signal(mshrs, name="closed") if sectors > 1 else Const(0, mshrs)
+        self.sectors = [Signal(sectors, name=f"sectors_{i}", reset_less=True)
+                        for i in range(mshrs if sectors > 1 else 0)]
         self.lines = [Signal(line_bits, name=f"line_{i}", reset_less=True) for i in range(mshrs)]
         self.used = Signal(entries, name="used")
         pointer = index_bits(entries)
@@ -64,6 +71,7 @@ class _Places:
         m.submodules.payloads = self.payloads = Memory(shape=payload, depth=entries, init=[])
         self.free_mshr = lowest(m, ~self.taken, name="free_mshr")
         self.free_entry = lowest(m, ~self.used, name="free_entry")
+        self.joins = Signal(name="joins")               # an insertion would join the line's list
         self.allots = Signal(name="allots")             # an insertion takes an MSHR
 
 
@@ -92,6 +100,9 @@ class MissTable(wiring.Component):
         Width of a line address.
     payload : shape
         The stored part of a waiting access.
+    sectors : int
+        Sectors of a line. If there are several, an MSHR also holds sectors of its line, and the
+        table has the members ``sectors``, ``held``, ``apart``, ``close`` and ``replay_sectors``.
     ahead : bool
         ``line`` comes a cycle before the access and is compared in that cycle.
 
@@ -105,19 +116,26 @@ class MissTable(wiring.Component):
     insert : In(1)
         Insert the access in ``payload``: it waits for ``line``. Allowed only with ``room``.
     match : Out(1)
-        An MSHR holds ``line`` and is not stale.
+        An MSHR holds ``line`` and is neither stale nor closed.
     index : Out(index_bits(mshrs))
-        The MSHR that matches. If no MSHR matches: the MSHR that an insertion takes.
-    room : Out(1)
-        At least one MSHR and one entry are free.
-    ample : Out(1)
-        At least two MSHRs and two entries are free. An access may be inserted although the
-        insertion of another access is pending.
-    plenty : Out(1)
-        At least three MSHRs and three entries are free, for two pending insertions.
+        The MSHR that an insertion takes: the one that matches, if any, unless ``apart``.
+    sectors : In(sectors)
+        With ``insert``: the MSHR holds these sectors, too.
+    held : Out(sectors)
+        The sectors of the MSHR that matches; 0 if none matches.
+    apart : In(1)
+        The insertion takes a new MSHR. The MSHR that matches is closed.
+    close : In(1)
+        The MSHR of ``replay_index`` is closed: it no longer matches. It keeps its list.
+    replay_sectors : Out(sectors)
+        The sectors of the MSHR of ``replay_index``.
+    room : Out(ROOM)
+        Bit 0: at least one MSHR and one entry are free. Bit 1: at least two MSHRs and two entries
+        are free, so an access may be inserted although the insertion of another access is pending.
+        The next bits are for two pending insertions, and three.
     stale : In(1)
-        The MSHR that matches ``line``, if any, becomes stale and no longer matches: its line was
-        written after the line was requested. The MSHR keeps its list.
+        Each MSHR that holds ``line`` becomes stale and no longer matches: the line was written
+        after it was requested. The MSHR keeps its list.
     stale_all : In(1)
         All MSHRs become stale.
     asked_index, asked_line : In(index_bits(mshrs)), Out(line_bits)
@@ -136,17 +154,19 @@ class MissTable(wiring.Component):
     empty : Out(1)
         No MSHR is taken.
     """
-    def __init__(self, *, mshrs, entries, line_bits, payload, ahead=False):
+    def __init__(self, *, mshrs, entries, line_bits, payload, sectors=1, ahead=False):
         self._mshrs = mshrs
         self._entries = entries
         self._line_bits = line_bits
         self._payload = payload
+        self._sectors = sectors
         self._ahead = ahead
         super().__init__({
             "line": In(line_bits), "payload": In(payload), "insert": In(1),
-            "match": Out(1), "index": Out(index_bits(mshrs)), "room": Out(1),
-            "ample": Out(1), "plenty": Out(1),
+            "match": Out(1), "index": Out(index_bits(mshrs)), "room": Out(ROOM),
             "stale": In(1), "stale_all": In(1),
+            **({"sectors": In(sectors), "held": Out(sectors), "apart": In(1), "close": In(1),
+                "replay_sectors": Out(sectors)} if sectors > 1 else {}),
             "asked_index": In(index_bits(mshrs)), "asked_line": Out(line_bits),
             "replay_index": In(index_bits(mshrs)), "replay_stale": Out(1), "replay": In(1),
             "replay_first": Out(1), "replay_last": Out(1), "replay_payload": Out(payload),
@@ -156,11 +176,13 @@ class MissTable(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         mshrs, entries = self._mshrs, self._entries
-        places = _Places(m, mshrs, entries, self._line_bits, self._payload)
+        places = _Places(m, mshrs, entries, self._line_bits, self._payload, self._sectors)
         replay = _Replay(m, mshrs, entries, self.replay_index)
         line = self._look_up(m, places)
         self._insert(m, places, line)
         self._replay(m, places, replay)
+        if self._sectors > 1:
+            self._hold_sectors(m, places, replay)
         freed, allotted = (Signal(entries, name=name) for name in ("freed", "allotted"))
         m.d.comb += [freed.eq(Mux(self.replay, 1 << replay.current, 0)),
                      allotted.eq(Mux(self.insert, places.free_entry, 0))]
@@ -171,7 +193,8 @@ class MissTable(wiring.Component):
 
     def _look_up(self, m, places):
         """Look the line up. Returns the line to which look-up and insertion refer."""
-        same, matches = (Signal(self._mshrs, name=name) for name in ("same", "matches"))
+        same, holders, matches = (Signal(self._mshrs, name=name)
+                                  for name in ("same", "holders", "matches"))
         line, free_mshr, allots = self.line, places.free_mshr, places.allots
         compared = Cat(held == self.line for held in places.lines)
         if self._ahead:
@@ -185,13 +208,19 @@ class MissTable(wiring.Component):
         else:
             m.d.comb += same.eq(compared)
         m.d.comb += [
-            matches.eq(same & places.taken & ~places.stale),
+            holders.eq(same & places.taken),
+            matches.eq(holders & ~places.stale & ~places.closed),
             self.match.eq(matches.any()),
-            self.index.eq(encode(Mux(self.match, matches, free_mshr))),
-            allots.eq(self.insert & ~self.match),
+            places.joins.eq(self.match if self._sectors == 1 else self.match & ~self.apart),
+            self.index.eq(encode(Mux(places.joins, matches, free_mshr))),
+            allots.eq(self.insert & ~places.joins),
         ]
         m.d.sync += places.stale.eq(Mux(self.stale_all, (1 << self._mshrs) - 1,
-                                        places.stale | Mux(self.stale, matches, 0)))
+                                        places.stale | Mux(self.stale, holders, 0)))
+        if self._sectors > 1:
+            m.d.comb += self.held.eq(and_or(matches, places.sectors))
+            with m.If(self.insert & self.apart):
+                m.d.sync += places.closed.eq(places.closed | matches)
         return line
 
     def _insert(self, m, places, line):
@@ -209,7 +238,7 @@ class MissTable(wiring.Component):
             tail_write.en.eq(self.insert),
             tail_read.addr.eq(self.index),
             link_write.addr.eq(tail_read.data), link_write.data.eq(entry),
-            link_write.en.eq(self.insert & self.match),
+            link_write.en.eq(self.insert & places.joins),
             payload_write.addr.eq(entry), payload_write.data.eq(self.payload),
             payload_write.en.eq(self.insert),
         ]
@@ -248,6 +277,17 @@ class MissTable(wiring.Component):
                 with m.If(places.allots):
                     m.d.sync += places.taken.eq(places.taken & ~replay.mshr | places.free_mshr)
 
+    def _hold_sectors(self, m, places, replay):
+        """The sectors of each MSHR, and the MSHRs that are closed."""
+        for i, held in enumerate(places.sectors):
+            with m.If(places.allots & places.free_mshr[i]):
+                m.d.sync += [held.eq(self.sectors), places.closed[i].eq(0)]
+            with m.Elif(self.insert & places.joins & (self.index == i)):
+                m.d.sync += held.eq(held | self.sectors)
+            with m.If(self.close & replay.mshr[i]):
+                m.d.sync += places.closed[i].eq(1)
+        m.d.comb += self.replay_sectors.eq(and_or(replay.mshr, places.sectors))
+
     def _count(self, m, places):
         """Count the free MSHRs and the free entries."""
         mshrs, entries = self._mshrs, self._entries
@@ -261,8 +301,8 @@ class MissTable(wiring.Component):
             with m.Elif(giving & ~taking):
                 m.d.sync += count.eq(count + 1)
         m.d.comb += self.empty.eq(free_mshrs == mshrs)
-        for number, least in enumerate((self.room, self.ample, self.plenty), 1):
-            m.d.comb += least.eq((free_mshrs >= number) & (free_entries >= number))
+        m.d.comb += self.room.eq(Cat((free_mshrs >= number) & (free_entries >= number)
+                                     for number in range(1, ROOM + 1)))
 
     def _check(self, m, places, replay):
         """The assertions."""
@@ -271,11 +311,11 @@ class MissTable(wiring.Component):
         with m.If(~in_reset):
             m.d.sync += [
                 Assert(~self.insert | places.free_entry.any(), "insertion without a free entry"),
-                Assert(~self.insert | self.match | places.free_mshr.any(),
+                Assert(~self.insert | places.joins | places.free_mshr.any(),
                        "insertion without an MSHR"),
                 Assert(~self.replay | (places.taken & replay.mshr).any(),
                        "replay of a free MSHR"),
                 # The list that is being replayed must not grow: its last entry would be lost.
-                Assert(~(self.insert & self.match & self.replay & self.replay_last
+                Assert(~(self.insert & places.joins & self.replay & self.replay_last
                          & (self.index == self.replay_index)), "insertion into a replayed list"),
             ]

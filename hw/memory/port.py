@@ -1,5 +1,6 @@
 """Layouts of the requests and answers at the L2 and at the memory ports."""
 
+from amaranth.hdl import Cat, Const
 from amaranth.lib import data, enum, stream
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
@@ -11,7 +12,8 @@ from hw.operations import AmoOp
 
 __all__ = ["LineOp", "line_layout", "core_tag_layout", "core_request_layout",
            "core_response_layout", "memory_ports", "memory_tag_bits", "memory_request_layout",
-           "memory_response_layout", "plain_connect", "plain_ports", "port_of_line"]
+           "memory_response_layout", "plain_connect", "plain_ports", "port_of_line",
+           "sector_bytes_of", "sectors_of", "sectors_written"]
 
 
 #: Bits of the tag's ``mshr`` that the SCU uses.
@@ -28,6 +30,30 @@ class LineOp(enum.Enum, shape=2):
 def line_layout(config: HardwareConfig):
     """A line as an array of 32-bit words."""
     return data.ArrayLayout(32, config.line_words)
+
+
+def sectors_of(config: HardwareConfig, mask):
+    """The sectors that have a byte of ``mask``. A line that is not divided is one sector, which
+    every request has."""
+    if config.sectors == 1:
+        return Const(1, 1)
+    return Cat(_of_sector(config, mask, s).any() for s in range(config.sectors))
+
+
+def sectors_written(config: HardwareConfig, mask):
+    """The sectors all of whose bytes are in ``mask``."""
+    return Cat(_of_sector(config, mask, s).all() for s in range(config.sectors))
+
+
+def sector_bytes_of(config: HardwareConfig, sectors):
+    """The byte mask of some sectors."""
+    return Cat(sectors[s].replicate(config.line_bytes // config.sectors)
+               for s in range(config.sectors))
+
+
+def _of_sector(config, mask, sector):
+    size = config.line_bytes // config.sectors
+    return mask[sector * size:(sector + 1) * size]
 
 
 def core_tag_layout(config: HardwareConfig):
@@ -54,7 +80,8 @@ def core_request_layout(config: HardwareConfig):
     ``data`` is a line. For ATOMIC, it holds an operand at the place of each word, and ``mask`` has
     the bytes of the words: of one word, unless the configuration has atomics of whole lines. CAS
     always has one word. The word beside it, whose number differs in the lowest bit, is the value to
-    compare with. ``once``, only with an SCU, says that the line is not wanted again soon.
+    compare with. For READ, ``mask`` has bytes of the wanted sectors, and no meaning if lines are
+    not divided. ``once``, only with an SCU, says that the line is not wanted again soon.
     """
     return data.StructLayout({
         "op": LineOp,
@@ -69,7 +96,8 @@ def core_request_layout(config: HardwareConfig):
 
 
 def core_response_layout(config: HardwareConfig):
-    """The L2's answer to a READ or to a wanted ATOMIC, in any order."""
+    """The L2's answer to a READ or to a wanted ATOMIC, in any order. ``data`` has any value in
+    sectors that the request does not name."""
     return data.StructLayout({
         "tag": core_tag_layout(config),
         "data": line_layout(config),
@@ -102,6 +130,9 @@ def memory_tag_bits(config: HardwareConfig):
 def memory_request_layout(config: HardwareConfig, tag_bits=None):
     """A request at a memory port of the GPU; ``line`` is the byte address / line size.
 
+    ``mask`` has the bytes that are written, or for a read those that are wanted: of a GPU, whole
+    sectors, and so whole lines if these are not divided.
+
     ``tag_bits`` is the width of the tag at a port that the GPU shares with other requesters.
     """
     return data.StructLayout({
@@ -114,7 +145,8 @@ def memory_request_layout(config: HardwareConfig, tag_bits=None):
 
 
 def memory_response_layout(config: HardwareConfig, tag_bits=None):
-    """The memory's answer to a read, in any order; ``tag_bits`` as for the request."""
+    """The memory's answer to a read, in any order; ``tag_bits`` as for the request. Bytes that the
+    request did not want have any value."""
     return data.StructLayout({
         "tag": memory_tag_bits(config) if tag_bits is None else tag_bits,
         "data": line_layout(config),

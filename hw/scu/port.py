@@ -98,6 +98,7 @@ class Port(wiring.Component):
             from_reads.valid.eq(reads.o.valid), reads.o.ready.eq(from_reads.ready),
             from_reads.payload.op.eq(LineOp.READ),
             from_reads.payload.line.eq(reads.o.payload.read.line),
+            from_reads.payload.mask.eq(-1),
             from_reads.payload.once.eq(self.once & (reads.o.payload.reader != Reader.COUNTS)),
             from_reads.payload.tag.mshr.eq(
                 reads.o.payload.read.slot | reads.o.payload.reader << slot_bits),
@@ -106,7 +107,7 @@ class Port(wiring.Component):
             from_hash.payload.op.eq(Mux(self.hash.payload.write, LineOp.WRITE, LineOp.READ)),
             from_hash.payload.line.eq(self.hash.payload.line),
             from_hash.payload.data.eq(self.hash.payload.data),
-            from_hash.payload.mask.eq(self.hash.payload.mask),
+            from_hash.payload.mask.eq(Mux(self.hash.payload.write, self.hash.payload.mask, -1)),
             from_hash.payload.tag.mshr.eq(self.hash.payload.slot | Reader.HASH << slot_bits),
 
             from_store.valid.eq(self.store.valid), self.store.ready.eq(from_store.ready),

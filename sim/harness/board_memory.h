@@ -1,6 +1,7 @@
 // The memory of a simulated board: an SDRAM at its pins, or the DRAM model at its memory port.
 // Compiled with
 //   GPU_LINE_BYTES  bytes of a line
+//   GPU_SECTOR_BYTES  bytes of a sector, or of a line that is not divided
 //   BOARD_SDRAM  if there is an SDRAM
 
 #pragma once
@@ -92,19 +93,20 @@ public:
 private:
     void request(const Vboard& board, std::uint64_t now) {
         const std::uint32_t line = board.mem_req_line;
+        const Mask<LINE_BYTES> mask = mask_of<LINE_BYTES>(board.mem_req_mask);
         if (!m_dram.inside(line)) {
             stop("a memory request outside the memory");
         } else if (board.mem_req_write) {
-            m_dram.write(now, line, &board.mem_req_data[0],
-                         mask_of<LINE_BYTES>(board.mem_req_mask));
+            m_dram.write(now, line, &board.mem_req_data[0], mask);
         } else if (m_dram.waiting(board.mem_req_tag)) {
             stop("a memory read has the tag of one that was not answered yet");
         } else {
-            m_dram.read(now, line, board.mem_req_tag);
+            m_dram.read(now, line, board.mem_req_tag, mask);
         }
     }
 
-    Dram<LINE_BYTES> m_dram;
-    const Dram<LINE_BYTES>::Read* m_shown = nullptr;    // the answer on offer
+    using Memory = Dram<LINE_BYTES, GPU_SECTOR_BYTES>;
+    Memory m_dram;
+    const Memory::Read* m_shown = nullptr;    // the answer on offer
 };
 #endif

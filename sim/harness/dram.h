@@ -23,6 +23,16 @@ struct Mask {
     std::uint64_t bits[WORDS];
 
     unsigned nibble(std::size_t word) const { return bits[word / 16] >> (word % 16 * 4) & 15; }
+
+    /// A bit for each `SIZE` bytes, a power of two from 4 on, that have a byte of the mask.
+    template <std::size_t SIZE>
+    std::uint32_t parts() const {
+        if (SIZE == BYTES) return 1;
+        std::uint32_t result = 0;
+        for (std::size_t word = 0; word < BYTES / 4; ++word)
+            result |= std::uint32_t{nibble(word) != 0} << (4 * word / SIZE);
+        return result;
+    }
 };
 
 /// A ring buffer of fixed capacity. Pushing to a full buffer is an error of the caller.
@@ -53,13 +63,21 @@ constexpr std::size_t TAGS = 16384;
 
 /// How fast a region is. sim/interface.py has the same structure.
 struct DramTiming {
-    std::uint32_t occupancy;  ///< cycles that a line takes on the bus
-    std::uint32_t latency;    ///< cycles from the start of a read to its data
-    std::uint32_t queue;      ///< requests that the region holds
+    std::uint32_t bytes_per_cycle;  ///< bytes that the bus carries in a memory cycle
+    std::uint32_t ratio;            ///< core cycles in a memory cycle
+    std::uint32_t latency;          ///< core cycles from the start of a read to its data
+    std::uint32_t queue;            ///< requests that the region holds
 };
 
 /// A region without a line, whose queue is never full.
-constexpr DramTiming NO_REGION{1, 1, 1};
+constexpr DramTiming NO_REGION{1, 1, 1, 1};
+
+/// What a region has moved.
+struct DramCounts {
+    std::uint64_t lines_read, lines_written;  ///< requests
+    std::uint64_t bytes_read, bytes_written;  ///< of their sectors
+    std::uint64_t busy;                       ///< cycles that the transfers take on the bus
+};
 
 template <std::size_t LINE_BYTES>
 struct DramRead {
@@ -73,14 +91,15 @@ template <std::size_t LINE_BYTES>
 class DramRegion {
 public:
     explicit DramRegion(const DramTiming& timing)
-        : m_occupancy{timing.occupancy}
-        , m_latency{std::max(timing.latency, timing.occupancy)}
+        : m_bytes_per_cycle{timing.bytes_per_cycle}
+        , m_ratio{timing.ratio}
+        , m_latency{timing.latency}
         , m_queue{timing.queue}
         , m_reads{timing.queue}
         , m_writes{timing.queue} {}
 
     void clear() {
-        lines_read = lines_written = 0;
+        counts = {};
         m_reads.clear();
         m_writes.clear();
         m_held = 0;
@@ -96,16 +115,16 @@ public:
         return m_held < m_queue;
     }
 
-    /// A new read, whose data the caller fills in.
-    DramRead<LINE_BYTES>& read(std::uint64_t now) {
+    /// A new read of some bytes of a line, whose data the caller fills in.
+    DramRead<LINE_BYTES>& read(std::uint64_t now, std::uint32_t bytes) {
         DramRead<LINE_BYTES>& entry = m_reads.push();
-        entry.time = start(now) + m_latency;
-        ++lines_read;
+        const std::uint32_t occupancy = occupied(bytes);
+        entry.time = start(now, occupancy) + std::max(m_latency, occupancy);
         return entry;
     }
-    void write(std::uint64_t now) {
-        m_writes.push() = start(now) + m_occupancy;
-        ++lines_written;
+    void write(std::uint64_t now, std::uint32_t bytes) {
+        const std::uint32_t occupancy = occupied(bytes);
+        m_writes.push() = start(now, occupancy) + occupancy;
     }
 
     /// The response that is ready in this cycle, or null.
@@ -119,21 +138,23 @@ public:
         --m_held;
     }
 
-    /// Cycles that the transfers of the counted lines take on the bus.
-    std::uint64_t busy() const { return (lines_read + lines_written) * m_occupancy; }
-
-    std::uint64_t lines_read = 0;
-    std::uint64_t lines_written = 0;
+    DramCounts counts{};
 
 private:
-    std::uint64_t start(std::uint64_t now) {
+    /// Cycles that some bytes take on the bus.
+    std::uint32_t occupied(std::uint32_t bytes) const {
+        return (bytes * m_ratio + m_bytes_per_cycle - 1) / m_bytes_per_cycle;
+    }
+    std::uint64_t start(std::uint64_t now, std::uint32_t occupancy) {
         const std::uint64_t time = std::max(now + 1, m_bus_free);
-        m_bus_free = time + m_occupancy;
+        m_bus_free = time + occupancy;
+        counts.busy += occupancy;
         ++m_held;
         return time;
     }
 
-    const std::uint32_t m_occupancy;
+    const std::uint32_t m_bytes_per_cycle;
+    const std::uint32_t m_ratio;
     const std::uint32_t m_latency;
     const std::uint32_t m_queue;
     Ring<DramRead<LINE_BYTES>> m_reads;
@@ -142,7 +163,8 @@ private:
     std::uint64_t m_bus_free = 0;
 };
 
-template <std::size_t LINE_BYTES>
+/// Of a request, the sectors move that have a byte of its mask.
+template <std::size_t LINE_BYTES, std::size_t SECTOR_BYTES>
 class Dram {
 public:
     using Region = DramRegion<LINE_BYTES>;
@@ -158,7 +180,7 @@ public:
         , m_fast{timing}
         , m_slow{slow} {
         if (!device) return;
-        m_device = std::make_unique<DramDevice>(*device, LINE_BYTES, TAGS);
+        m_device = std::make_unique<DramDevice>(*device, LINE_BYTES, SECTOR_BYTES, TAGS);
         m_held = std::make_unique<Read[]>(TAGS);
     }
 
@@ -175,7 +197,7 @@ public:
         if (m_device) m_device->clear();
     }
     void clear_lines() {
-        for (Region* region : {&m_fast, &m_slow}) region->lines_read = region->lines_written = 0;
+        for (Region* region : {&m_fast, &m_slow}) region->counts = {};
         if (m_device) m_device->restart();
     }
 
@@ -193,21 +215,34 @@ public:
     /// Whether a read of this tag has not been answered.
     bool waiting(std::uint32_t tag) const { return m_tags[tag]; }
 
-    void read(std::uint64_t now, std::uint32_t line, std::uint32_t tag) {
-        Read& entry = m_device ? ask(line, tag) : of(line).read(now);
-        entry.tag = tag;
-        std::memcpy(entry.data, at(line), LINE_BYTES);
+    void read(std::uint64_t now, std::uint32_t line, std::uint32_t tag,
+              const Mask<LINE_BYTES>& mask) {
+        const std::uint32_t sectors = mask.template parts<SECTOR_BYTES>();
+        const std::uint32_t bytes = __builtin_popcount(sectors) * SECTOR_BYTES;
+        Read* entry;
+        if (m_device) {
+            m_device->accept(line - m_first_line, false, tag, sectors);
+            entry = &m_held[tag];
+        } else {
+            entry = &of(line).read(now, bytes);
+        }
+        ++of(line).counts.lines_read;
+        of(line).counts.bytes_read += bytes;
+        entry->tag = tag;
+        std::memcpy(entry->data, at(line), LINE_BYTES);
         m_tags[tag] = true;
     }
 
     void write(std::uint64_t now, std::uint32_t line, const void* data,
                const Mask<LINE_BYTES>& mask) {
-        if (m_device) {
-            ++m_fast.lines_written;
-            m_device->accept(line - m_first_line, true, 0);
-        } else {
-            of(line).write(now);
-        }
+        const std::uint32_t sectors = mask.template parts<SECTOR_BYTES>();
+        const std::uint32_t bytes = __builtin_popcount(sectors) * SECTOR_BYTES;
+        if (m_device)
+            m_device->accept(line - m_first_line, true, 0, sectors);
+        else
+            of(line).write(now, bytes);
+        ++of(line).counts.lines_written;
+        of(line).counts.bytes_written += bytes;
         std::uint8_t* to = at(line);
         const auto* from = static_cast<const std::uint8_t*>(data);
         for (std::size_t word = 0; word < LINE_BYTES / 4; ++word) {
@@ -240,22 +275,16 @@ public:
         if (!m_device) m_offering->taken();
     }
 
-    const Region& fast() const { return m_fast; }
-    const Region& slow() const { return m_slow; }
+    const DramCounts& fast() const { return m_fast.counts; }
+    const DramCounts& slow() const { return m_slow.counts; }
     /// Cycles that the transfers take on the buses.
     std::uint64_t busy() const {
-        return m_device ? m_device->busy() : m_fast.busy() + m_slow.busy();
+        return m_device ? m_device->busy() : m_fast.counts.busy + m_slow.counts.busy;
     }
     /// The device, or null.
     const DramDevice* device() const { return m_device.get(); }
 
 private:
-    /// A read of the device, whose data the caller fills in.
-    Read& ask(std::uint32_t line, std::uint32_t tag) {
-        ++m_fast.lines_read;
-        m_device->accept(line - m_first_line, false, tag);
-        return m_held[tag];
-    }
     Region& of(std::uint32_t line) {
         return std::uint64_t{line - m_first_line} < m_slow_place ? m_fast : m_slow;
     }

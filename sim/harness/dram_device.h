@@ -14,7 +14,8 @@ public:
     static constexpr std::uint32_t NONE = ~std::uint32_t{0};
 
     /// Tags of reads are below `tags`.
-    DramDevice(const DeviceParameters& parameters, std::uint32_t line_bytes, std::uint32_t tags)
+    DramDevice(const DeviceParameters& parameters, std::uint32_t line_bytes,
+               std::uint32_t sector_bytes, std::uint32_t tags)
         : m_p{parameters}
         , m_pieces{line_bytes > m_p.access_bytes ? line_bytes / m_p.access_bytes : 1}
         , m_lines{line_bytes < m_p.access_bytes ? m_p.access_bytes / line_bytes : 1}
@@ -25,6 +26,11 @@ public:
         , m_channels{std::make_unique<std::unique_ptr<Channel>[]>(count())} {
         for (std::size_t c = 0; c < count(); ++c)
             m_channels[c].reset(new Channel{{m_p, m_answers, m_links.get()}, NEVER});
+        for (std::uint32_t piece = 0; piece < m_pieces; ++piece)
+            for (std::uint32_t sector = 0; sector < line_bytes / sector_bytes; ++sector)
+                if (piece * m_p.access_bytes < (sector + 1) * sector_bytes &&
+                    sector * sector_bytes < (piece + 1) * m_p.access_bytes)
+                    m_of_sector[sector] |= 1u << piece;
         clear();
     }
 
@@ -38,7 +44,7 @@ public:
         m_time = m_credit = m_reads = 0;
         m_is_new = true;
         m_next = NEVER;
-        m_offered = m_pieces;
+        m_to_offer = 0;
         for (std::size_t c = 0; c < count(); ++c) {
             m_channels[c]->channel.clear();
             note(c, m_channels[c]->channel.next(0));
@@ -71,18 +77,20 @@ public:
             offer(m_time + 1);
         }
         m_time = time;
-        return m_offered == m_pieces;
+        return !m_to_offer;
     }
 
-    /// Accepts a request in the cycle of the last ready(). The tag is that of a read.
-    void accept(std::uint32_t line, bool write, std::uint32_t tag) {
+    /// Accepts a request for some sectors of a line in the cycle of the last ready(). The tag is
+    /// that of a read.
+    void accept(std::uint32_t line, bool write, std::uint32_t tag, std::uint32_t sectors) {
         const std::uint32_t below = line & ((1u << m_p.port_at) - 1);
         m_line = line >> (m_p.port_at + m_p.port_bits) << m_p.port_at | below;
         m_write = write;
         m_tag = tag;
-        m_offered = 0;
+        for (; sectors; sectors &= sectors - 1)
+            m_to_offer |= m_of_sector[__builtin_ctz(sectors)];
         if (!write) {
-            m_left[tag] = m_pieces;
+            m_left[tag] = __builtin_popcount(m_to_offer);
             ++m_reads;
         }
         offer(m_time);
@@ -128,8 +136,9 @@ private:
 
     /// Gives the channels as much of the request at the port as they accept in a cycle.
     void offer(std::uint64_t time) {
-        for (; m_offered < m_pieces; ++m_offered) {
-            const std::uint32_t access = m_line / m_lines * m_pieces + m_offered;
+        for (; m_to_offer; m_to_offer &= m_to_offer - 1) {
+            const std::uint32_t piece = __builtin_ctz(m_to_offer);
+            const std::uint32_t access = m_line / m_lines * m_pieces + piece;
             const std::uint32_t row = access >> m_p.row_at;
             std::uint32_t salt = m_p.hash ? row : 0;
             const std::uint32_t group = field(access, m_p.group_at, m_p.group_bits, salt);
@@ -137,7 +146,7 @@ private:
             const std::uint32_t c = field(access, m_p.channel_at, m_p.channel_bits, salt);
             DramChannel& channel = m_channels[c]->channel;
             if (!channel.room(m_write)) return;
-            channel.accept(time, {access, row, m_tag + m_offered * m_tags,
+            channel.accept(time, {access, row, m_tag + piece * m_tags,
                                   static_cast<std::uint8_t>(group << m_p.bank_bits | bank),
                                   m_write});
             note(c, time);
@@ -166,6 +175,8 @@ private:
     std::uint64_t m_time = 0;      // the memory cycle, which has not ticked yet
     std::uint64_t m_credit = 0;    // of `above` for a memory cycle, what core cycles have brought
     // The request at the port.
-    std::uint32_t m_line = 0, m_tag = 0, m_offered;
+    std::uint32_t m_line = 0, m_tag = 0;
+    std::uint32_t m_to_offer = 0;  // a bit for each access of it that no channel has yet
     bool m_write = false;
+    std::uint32_t m_of_sector[32] = {};  // the accesses of each sector
 };

@@ -1,6 +1,7 @@
 // The machine: the Verilated GPU, its clock, a DRAM model at each of its memory ports, and the C
 // functions that sim/native.py calls. Compiled with
 //   GPU_LINE_BYTES  bytes of a line
+//   GPU_SECTOR_BYTES  bytes of a sector, or of a line that is not divided
 //   GPU_PORTS  the memory ports: PINS(name of a port at the top), ...
 //   GPU_TRACE_CORES  if there are trace ports; see trace.h
 //   GPU_PAGE  for the live page, whose functions are in page.cpp
@@ -53,12 +54,12 @@ constexpr std::size_t PORTS = std::tuple_size_v<decltype(pins_of(std::declval<Vg
 /// Numbers of a machine; sim/native.py has the same structure.
 struct Report {
     std::uint64_t cycles;         ///< since power on
-    std::uint64_t lines_read;     ///< of all ports
-    std::uint64_t lines_written;
+    std::uint64_t bytes_read;     ///< of all ports
+    std::uint64_t bytes_written;
     std::uint64_t fault_address;  ///< of the request outside the memory
     std::uint64_t fault_write;
-    std::uint64_t slow_lines_read;
-    std::uint64_t slow_lines_written;
+    std::uint64_t slow_bytes_read;
+    std::uint64_t slow_bytes_written;
 };
 
 class Machine {
@@ -140,16 +141,16 @@ public:
 
     bool error() { return models.gpu().error; }
 
-    /// Brings the line counts up to date.
+    /// Brings the counts of bytes up to date.
     const Report& numbers() {
-        report.lines_read = report.lines_written = 0;
-        report.slow_lines_read = report.slow_lines_written = 0;
+        report.bytes_read = report.bytes_written = 0;
+        report.slow_bytes_read = report.slow_bytes_written = 0;
         for (const auto& port : m_ports) {
             const auto &fast = port->dram.fast(), &slow = port->dram.slow();
-            report.lines_read += fast.lines_read + slow.lines_read;
-            report.lines_written += fast.lines_written + slow.lines_written;
-            report.slow_lines_read += slow.lines_read;
-            report.slow_lines_written += slow.lines_written;
+            report.bytes_read += fast.bytes_read + slow.bytes_read;
+            report.bytes_written += fast.bytes_written + slow.bytes_written;
+            report.slow_bytes_read += slow.bytes_read;
+            report.slow_bytes_written += slow.bytes_written;
         }
         return report;
     }
@@ -204,7 +205,7 @@ private:
         return outcome == Port::Outcome::OK;
     }
 
-    using Port = MemoryPort<LINE_BYTES>;
+    using Port = MemoryPort<LINE_BYTES, GPU_SECTOR_BYTES>;
 
     std::array<std::unique_ptr<Port>, PORTS> m_ports;
     decltype(pins_of(std::declval<Vgpu&>())) m_pins{};

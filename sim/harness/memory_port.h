@@ -34,7 +34,7 @@ struct Pins {
 
 /// Counts of a port. sim/interface.py has the same structure.
 struct PortReport {
-    std::uint64_t lines_read;
+    std::uint64_t lines_read;     ///< requests, for whole lines or some of their sectors
     std::uint64_t lines_written;
     std::uint64_t busy;   ///< cycles that the transfers of the requests take on the buses
     std::uint64_t waits;  ///< cycles in which a request was on offer and was refused
@@ -42,7 +42,7 @@ struct PortReport {
 
 /// The memory's answer in a cycle depends on earlier cycles only. So after a cycle the signals of
 /// the whole next cycle are known.
-template <std::size_t LINE_BYTES>
+template <std::size_t LINE_BYTES, std::size_t SECTOR_BYTES>
 class MemoryPort {
 public:
     /// What a cycle came to.
@@ -94,7 +94,7 @@ public:
         m_waits = 0;
     }
 
-    Dram<LINE_BYTES> dram;
+    Dram<LINE_BYTES, SECTOR_BYTES> dram;
 
 private:
     static Outcome broken(const char* why) {
@@ -112,12 +112,13 @@ private:
         m_waits += m_offered;
         if (!m_ready) return Outcome::OK;
         if (!dram.inside(line)) return Outcome::OUTSIDE;
+        const Mask<LINE_BYTES> mask = mask_of<LINE_BYTES>(*pins.mask);
         if (*pins.request_write) {
-            dram.write(now, line, &(*pins.written)[0], mask_of<LINE_BYTES>(*pins.mask));
+            dram.write(now, line, &(*pins.written)[0], mask);
         } else {
             if (dram.waiting(*pins.tag))
                 return broken("a memory read has the tag of one that was not answered yet");
-            dram.read(now, line, *pins.tag);
+            dram.read(now, line, *pins.tag, mask);
         }
         return Outcome::OK;
     }

@@ -49,6 +49,8 @@ def test_every_legal_value(name):
             "l2_ways": (1,), "l2_banks": (1,), "l2_bytes": (0,)}
     if name == "memory_ports":
         room["l2_banks"] = (8,)
+    if name == "sector_bytes":
+        room["l2_bytes"] = (1 << 17,)
     for value in LEGAL[name].values:
         if name == "group_warps":
             room["warps"] = (value or 1,)
@@ -117,6 +119,19 @@ def test_messages(name, value, right):
     verb = "must " if name == "l1_bytes" else "must be "
     others = {"memory_bytes": 1 << 16} if "memory_bytes" in right else {}
     assert refused({name: value} | others) == f"HardwareConfig: {name} = {value!r}: {verb}{right}"
+
+
+def test_sectors():
+    """Two sectors in a line at least, and an L2 that holds them."""
+    assert refused({"sector_bytes": 24}) == (
+        "HardwareConfig: sector_bytes = 24: must be 0 or a power of two from 8 to 64")
+    assert refused({"sector_bytes": 64}) == (
+        "HardwareConfig: sector_bytes = 64: must be 0 or less than the bytes of a line (64)")
+    assert refused({"sector_bytes": 32, "l2_bytes": 0}) == (
+        "HardwareConfig: sector_bytes = 32: must be 0 without an L2 (l2_bytes = 0): its buffer "
+        "holds whole lines")
+    assert [HardwareConfig(threads=32, sector_bytes=size).sectors for size in (0, 8, 32, 64)] \
+        == [1, 16, 4, 2]
 
 
 def test_banks_of_the_l1():
@@ -208,6 +223,8 @@ def reasons(c):
         yield "exchange_interval"
     if c["memory_ports"] > c["l2_banks"]:
         yield "memory_ports"
+    if c["sector_bytes"] and (not c["l2_bytes"] or c["sector_bytes"] >= line):
+        yield "sector_bytes"
     groups = c["warps"] / (c["group_warps"] or c["warps"])
     if groups < 1 or 1 < groups >= c["barriers"]:
         yield "group_warps"
@@ -229,7 +246,7 @@ def test_together(fields):
 
 SMALL = {"cores": (1, 2, 3), "warps": (1, 2, 4), "threads": (1, 2, 4), "weaver_entries": (0,),
          "l1_mshrs": (2, 4, 8), "l2_mshrs": (2, 4, 8), "load_queue": (2, 4, 8), "l2_banks": (1, 2),
-         "memory_ports": (1, 2),
+         "memory_ports": (1, 2), "sector_bytes": (0, 8),
          "barriers": (1, 2, 4), "group_warps": (0, 1, 2)}
 
 

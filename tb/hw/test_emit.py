@@ -105,7 +105,8 @@ def test_every_memory_has_contents():
 @pytest.mark.parametrize("fields", [
     {}, {"pipeline": "long"}, {"l2_bytes": 1 << 10, "scu": 4}, {"gather": "scan"},
     {"gather": "stream", "table_latency": 10}, {"gather": "eghw"}, {"gather": "graphpeg"},
-    {"gather": "graphpeg", "cores": 2, "exchange_interval": 64}])
+    {"gather": "graphpeg", "cores": 2, "exchange_interval": 64},
+    {"l2_bytes": 1 << 10, "threads": 8, "sector_bytes": 8}])
 @pytest.mark.sample(2)
 def test_every_signal_has_its_name(fields):
     """No signal is called "$signal", as Amaranth does for ``a, b = Signal(), Signal()``.

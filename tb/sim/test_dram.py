@@ -6,6 +6,7 @@ bandwidth             test_bandwidth, test_writes_take_the_bus
 queue                 test_queue_bounds_bandwidth, test_queue_of_writes
 order                 test_order_of_responses, test_read_sees_earlier_write_only
 masks                 test_masked_write
+sectors               test_sectors_take_the_bus, test_sectors_of_a_device
 back-pressure         test_slow_reader
 repeatability         test_repeatable
 configuration         test_wrong_parameter, test_parse
@@ -77,6 +78,44 @@ def test_writes_take_the_bus():
         machine.clear_counters()
         counters = machine.counters()
         assert counters["dram_bytes_written"] == 0 and counters["dram_bytes_read"] == 0
+
+
+#: Lines of 64 bytes in four sectors.
+SECTORS = WIDE.replace(sector_bytes=16)
+
+
+@pytest.mark.parametrize("parts, sectors", [(0b0001, 1), (0b1001, 2), (0b1110, 3), (0b1111, 4)])
+def test_sectors_take_the_bus(parts, sectors):
+    """Reads and writes take the bus for as many sectors as have a byte of the mask. A line that is
+    not divided moves whole."""
+    for config, cycles in ((SECTORS, sectors), (WIDE, 4)):
+        with machine_of(config, latency=10, bytes_per_cycle=16) as machine:
+            seen = run(machine, (Op.PARTS, parts), (Op.MASK, 4), (Op.READ, 100), (Op.WRITE, 50))
+            assert seen["last_response"] - seen["first_response"] == 99 * cycles
+            counters = machine.counters()
+            assert counters["dram_bytes_read"] == 100 * 16 * cycles
+            assert counters["dram_bytes_written"] == 50 * 16 * cycles
+
+
+def test_sectors_round_up():
+    """Three sectors of 16 bytes take two cycles of a bus of 32 bytes."""
+    with machine_of(SECTORS, latency=10, bytes_per_cycle=32) as machine:
+        seen = run(machine, (Op.PARTS, 0b0111), (Op.READ, 100))
+        assert seen["last_response"] - seen["first_response"] == 99 * 2
+
+
+@pytest.mark.parametrize("parts, accesses", [(0b0001, 1), (0b0110, 2), (0b1100, 1), (0b1111, 2)])
+def test_sectors_of_a_device(parts, accesses):
+    """A device performs the accesses of 32 bytes that have a byte of the request's sectors."""
+    for config, count in ((SECTORS, accesses), (WIDE, 2)):
+        with NativeMachine(config, parse_memory(["model=hbm2"]),
+                           verilog=(traffic_verilog(config),)) as machine:
+            seen = run(machine, (Op.PARTS, parts), (Op.READ, 40), (Op.WRITE, 20), (Op.READ, 1))
+            assert seen["reads"] == 41
+            counters = machine.counters()
+            assert counters["dram_column_reads"] == 41 * count
+            assert counters["dram_bytes_read"] == (
+                41 * 16 * (parts.bit_count() if config is SECTORS else 4))
 
 
 @pytest.mark.parametrize("queue", [1, 4, 16])

@@ -7,7 +7,7 @@ sees. Observations are read back through the counters, under the names of :data:
 
 import functools
 
-from amaranth import Assert, Cat, Const, Module, Signal
+from amaranth import Assert, Cat, Const, Module, Mux, Signal
 from amaranth.back import verilog
 from amaranth.lib import enum, wiring
 from amaranth.lib.memory import Memory
@@ -34,6 +34,7 @@ class Op(enum.Enum, shape=4):
     FAIL   = 9     # stop with the cause in the argument
     HANG   = 10    # stay busy until reset
     ASSERT = 11    # fail an assertion
+    PARTS  = 12    # parts of 16 bytes of a line that READ and WRITE name: a bit for each
 
 
 #: Counters that hold the observations. Cycles are counted from the launch.
@@ -92,6 +93,7 @@ class TrafficGenerator(wiring.Component):
         outstanding = Signal(range(2 ** self._tag_bits + 1))
         busy = Signal(2 ** self._tag_bits)      # tags of the reads without an answer
         line, mask = Signal(32), Signal(16, init=0xFFFF)
+        parts = Signal(self._line_bytes // 16, init=-1)
         updating, update_data = Signal(), Signal.like(self.mem_req_data)
         pause = Signal(28)
 
@@ -119,9 +121,10 @@ class TrafficGenerator(wiring.Component):
         with m.Elif((left != 0) & (op == Op.WRITE)):
             m.d.comb += [self.mem_req_valid.eq(1), self.mem_req_write.eq(1),
                          self.mem_req_data.eq(fresh),
-                         self.mem_req_mask.eq(mask.replicate(self._line_bytes // 16))]
+                         self.mem_req_mask.eq(Cat(Mux(part, mask, 0) for part in parts))]
         with m.Elif((left != 0) & (op == Op.READ)):
-            m.d.comb += self.mem_req_valid.eq(~busy.bit_select(self.mem_req_tag, 1))
+            m.d.comb += [self.mem_req_valid.eq(~busy.bit_select(self.mem_req_tag, 1)),
+                         self.mem_req_mask.eq(Cat(part.replicate(16) for part in parts))]
         with m.Elif((left != 0) & (op == Op.UPDATE)):
             m.d.comb += self.mem_req_valid.eq(outstanding == 0)
         with m.If(accepted):
@@ -172,6 +175,8 @@ class TrafficGenerator(wiring.Component):
                             m.d.sync += left.eq(value)
                         with m.Case(Op.MASK):
                             m.d.sync += mask.eq(value)
+                        with m.Case(Op.PARTS):
+                            m.d.sync += parts.eq(value)
                         with m.Case(Op.STALL):
                             m.d.sync += stall.eq(value)
                         with m.Case(Op.FAIL):

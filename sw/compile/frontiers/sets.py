@@ -145,6 +145,14 @@ class Fields:
         k.a.srli(into, k.given, self._place(index) + 1)
         k.a.andi(into, into, (1 << self.pool.bits - 1) - 1)
 
+    def launch(self, k, into):
+        """``into`` = the number of the launch, above 0, by which lanes claim vertices."""
+        if k.a.record is None:
+            self.number(k, into)
+        else:
+            k.a.lw(into, k.a.argument, Record.SUPERSTEP)
+            k.a.addi(into, into, 1)
+
     def number(self, k, into):
         """``into`` = the number of the host plus one, or 0 if it has no room."""
         k.a.srli(into, k.given, self._place(self.blocks))
@@ -179,8 +187,8 @@ class Pool:
         Whether any kernel gives stamps that are a set's NUMBER. If not, sets have none.
     by_launch : bool
         Whether stamps only tell the first lane that adds a vertex in a launch. Then they are the
-        launch's number, which is in the argument in place of one of the host, and all sets have the
-        same.
+        launch's number, which is in the argument in place of one of the host, or the superstep's in
+        a program of one launch. All sets have the same.
     counts : bool
         Whether the Stream Compaction Unit adds to lists.
     """
@@ -524,7 +532,7 @@ class Made:
         stamps = pool.marks or (several and not pool.claims_bits)
         if stamps and pool.by_launch:
             self._number, stamps = a.reg("launch"), False
-            fields.number(k, self._number)
+            fields.launch(k, self._number)
             self._stamps = k.distance(pool.anchor, pool.STAMPS)
         if not pool.ends and not stamps and pool.form is None:
             return

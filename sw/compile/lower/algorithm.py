@@ -149,6 +149,8 @@ class ProgramAlgorithm(ProgramRun):
         The filters that need no kernel, as nobody reads their sets.
     pool : Pool
         The memory of the sets.
+    sides : list of Task
+        Those of the operators of edges, when the plan is settled.
     claimed : set of int
         The operators of edges whose launches have numbers, by which lanes claim vertices.
     piles : dict of str to Pile
@@ -225,13 +227,14 @@ class ProgramAlgorithm(ProgramRun):
 
     def settle_stamps(self, sides):
         """It is known what the operators of edges, those of the tasks ``sides``, count once."""
-        pool = self.pool
+        pool, self.sides = self.pool, sides
         pool.counted = not pool.lists and not sides[0].fused
         claimed = {side.algorithm.number for side in sides if side.algorithm.claims(side)}
         claims = bool(claimed) or (pool.lists and bool(self._split))
         pool.stamped = pool.marks or (claims and not pool.claims_bits)
-        pool.by_launch = pool.stamped and not (pool.marks or self._split or sides[0].fused or any(
-            self.host.number(group) for number in claimed for group in self.groups.of(number)))
+        numbered = len(claimed) == 1 if sides[0].fused else not any(
+            self.host.number(group) for number in claimed for group in self.groups.of(number))
+        pool.by_launch = pool.stamped and numbered and not (pool.marks or self._split)
         pool.stamped &= not pool.by_launch
         self.claimed = claimed if pool.by_launch else set()
 

@@ -46,7 +46,7 @@ __all__ = ["DeviceProgram"]
 
 
 #: The places of the host's words and of the records in local memory.
-_PLACE, _RECORDS = "host", "records"
+_PLACE, _RECORDS = "host", "host_records"
 
 
 class DeviceProgram:

@@ -76,17 +76,28 @@ class EdgeOperator(OperatorChoices):
     # A reverse queue
 
     def open_pending(self, k):
+        """In the prologue of the pass that lists the vertices that are :meth:`pending`."""
         group, turned = k.variant or (self._group, frozenset())
         self._array = self._parent.arrays(turned)
-        self._words = self._parent.load_words(k, group)
+        # The filter alone decides, so other values of the host are not loaded.
+        asked = any(isinstance(node, ir.Uniform) for node in ir.walk(
+            *(self._filter.body if self._filter else ())))
+        self._words = self._parent.load_words(k, group) if asked else [{} for _ in group]
         self._stamped, self._earlier = {}, {}
         self._end = self._vertices_end(k, self.base_array(k.task))
 
     def pending_data(self, k, base, into):
+        """Load the words by which :meth:`pending` tells."""
         self._test_data(k, self._filter, base, into)
 
     def pending(self, k, base, data, into):
+        """``into`` = 1 if a pull still has to visit the vertex, else 0; ``data`` may be ``into``. A
+        vertex behind the last, which may come up, is never pending."""
         self._test(k, self._filter, base, data, into)
+        load = _only_load(self._filter)
+        if load is not None and load.vector in self.padding(k.task) \
+                and _stays_padded(self._parent, load.vector):
+            return                      # places behind the last vertex do not pass
         inside = k.a.reg("inside")
         k.a.sltu(inside, base.reg, self._end)
         k.a.and_(into, into, inside)
@@ -481,6 +492,14 @@ class EdgeOperator(OperatorChoices):
         k.a.mv(chosen[number], result)
         with k.a.if_(chosen[number]):
             k.frontier.made[number].add(vertex)
+
+
+def _stays_padded(parent, vector):
+    """Whether the words of a vector behind the last vertex are those that each operator of edges
+    that asks for any wants there, and stay so."""
+    words = {found[vector] for side in parent.sides
+             if vector in (found := side.algorithm.padding(side))}
+    return len(words) == 1 and not parent.groups.go_over
 
 
 def _only_load(function):

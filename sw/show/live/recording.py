@@ -193,8 +193,9 @@ def record(config, plan, graph, *, report=None, progress=None) -> dict:
             "states": list(WARP_STATES), "phases": list(PHASES),
             "state_labels": ["ended", "issues", *(stall.label for stall in STALLS.values())]},
         "memory": {"base": int(MemoryMap.GLOBAL), "bytes": config.memory_bytes,
-                   "occupancy": dram.occupancy(config.line_bytes),
-                   "latency": dram.latency_cycles, "queue": dram.queue},
+                   # DramTiming of sim/interface.py.
+                   "timing": [dram.bytes_per_cycle, dram.ratio, dram.latency_cycles,
+                              dram.queue]},
         "registers": {
             "core": list(CORE_COUNTERS), "core_base": CORE_BASE, "core_stride": CORE_STRIDE,
             "gpu": list(GPU_COUNTERS), "gpu_base": GPU_BASE, "warp_base": CORE_BASE + WARP_OFFSET,

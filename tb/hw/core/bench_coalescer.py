@@ -200,6 +200,8 @@ class Bench:
         if made.data is not None:
             line = got.data.as_bits().to_bytes(self.config.line_bytes, "little")
             assert {place: line[place] for place in lanes_of(got.mask)} == made.data, operation
+        if made.words is not None and self.config.sectors > 1:
+            assert {place // 4 for place in lanes_of(got.mask)} == made.words, operation
         if made.compare is not None:
             assert got.data[min(made.data) // 4 ^ 1] == made.compare, operation
         if made.rows is not None:

@@ -58,6 +58,14 @@ SHAPES = {
                             "atomic_words": "line", "combine": "none"},
     "4, line": {"threads": 4, "warps": 8, "local_bytes": 256, "l1_bytes": 256, "l1_ways": 2,
                 "l1_mshrs": 4, "load_queue": 4, "atomic_words": "line"},
+    "8, sectors": {"threads": 8, "warps": 8, "local_bytes": 512, "l1_bytes": 256, "l1_ways": 1,
+                   "l1_mshrs": 4, "load_queue": 8, "sector_bytes": 8},
+    "8, sectors, 2 banks": {"threads": 8, "warps": 8, "local_bytes": 512, "l1_bytes": 512,
+                            "l1_ways": 2, "l1_banks": 2, "l1_mshrs": 8, "load_queue": 8,
+                            "sector_bytes": 16, "atomic_words": "line"},
+    "8, sectors, long": {"threads": 8, "warps": 8, "local_bytes": 512, "l1_bytes": 512,
+                         "l1_ways": 2, "l1_mshrs": 4, "load_queue": 8, "sector_bytes": 8,
+                         "pipeline": "long"},
 }
 
 

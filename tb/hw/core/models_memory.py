@@ -113,7 +113,7 @@ class Pass:
 
     ``bank`` is the bank of the L1 that performs the pass. ``data`` maps a byte's place in the line
     to the byte's value. For a CAS, ``compare`` has the value to compare with. ``rows`` maps a bank
-    of local memory to its row.
+    of local memory to its row. ``words`` are the places of a load's words in the line.
     """
     op: AccessOp
     lanes: list
@@ -123,6 +123,7 @@ class Pass:
     compare: int = None
     data: dict = None
     rows: dict = None
+    words: set = None
     bank: int = 0
 
 
@@ -219,6 +220,8 @@ def _bank_passes(config, operation, left):
                 made.rows = {bank[lane]: row[lane] for lane in lanes}
             else:
                 made.line = line
+                if made.op is AccessOp.LOAD:
+                    made.words = set(bank.values())
         result.append(made)
         left = [lane for lane in left if lane not in made.lanes]
     return result
@@ -318,11 +321,13 @@ class LaneMemory:
 
 
 class DirectMapped:
-    """A direct-mapped cache: write-through, no allocation on writes. Atomics drop the line."""
+    """A direct-mapped cache: write-through, no allocation on writes. Atomics drop the line. A load
+    hits if the sectors of its words are there, and brings those sectors."""
 
     def __init__(self, config):
         self._sets = config.l1_bytes // config.line_bytes
-        self._lines = {}
+        self._sector_words = config.line_words // config.sectors
+        self._lines, self._sectors = {}, {}
 
     def perform(self, made):
         """Perform a pass. Returns whether a LOAD hits; None for other operations."""
@@ -332,7 +337,11 @@ class DirectMapped:
             if self._lines.get(made.line % self._sets) == made.line:
                 del self._lines[made.line % self._sets]
         elif made.op is AccessOp.LOAD:
-            hit = self._lines.get(made.line % self._sets) == made.line
-            self._lines[made.line % self._sets] = made.line
+            place = made.line % self._sets
+            wanted = {word // self._sector_words for word in made.words}
+            if self._lines.get(place) != made.line:
+                self._lines[place], self._sectors[place] = made.line, set()
+            hit = wanted <= self._sectors[place]
+            self._sectors[place] |= wanted
             return hit
         return None

@@ -8,6 +8,7 @@ import pytest
 
 from hw.core.l1 import L1, PATIENCE
 from hw.isa import MemoryMap
+from hw.memory.port import LineOp
 from hw.operations import AmoOp, MemOp
 from tb.clocking import reset, tick
 from tb.hw.core import bench_unit
@@ -520,6 +521,47 @@ async def reset_in_flight(dut):
         await bench.verify()
 
 
+@cocotb.test()
+async def sectors(dut):
+    """A load asks for the sectors of its words. Later loads hit there, and ask for other sectors of
+    the line. While sectors are under way, a load of them asks for nothing, and a load of more asks
+    once for all of them. A store makes all fetches of its line stale."""
+    bench = await Bench.start(dut)
+    config, make = bench.config, Program(bench)
+    size = config.sector_bytes
+    bench.l2.latency = (30, 30)
+
+    async def asked(*operations):
+        bench.l2.requests.clear()
+        await bench.run(*operations)
+        return [request.mask for request in bench.l2.requests if request.op is LineOp.READ]
+
+    def load(*numbers):
+        """A load of a word in each of some sectors of the first line."""
+        operation = make(LOAD, 0)
+        operation.address = [global_address(size * numbers[lane % len(numbers)])
+                             for lane in range(config.threads)]
+        return operation
+
+    def bytes_of(*numbers):
+        return sum((1 << size) - 1 << size * number for number in numbers)
+
+    last = config.sectors - 1
+    assert await asked(load(last)) == [bytes_of(last)]
+    assert await asked(load(last), load(last)) == []
+    assert await asked(load(0)) == [bytes_of(0)]
+    assert await asked(load(0, last), load(0), load(last)) == []
+    await bench.run(make(FENCE, 0))
+    assert await asked(load(0), load(0), load(last), load(0), load(last), load(0, last)) \
+        == [bytes_of(0), bytes_of(0, last)]
+    assert await asked(load(0, last)) == []
+    await bench.run(make(FENCE, 0))
+    assert await asked(load(0), load(last), make(STORE, 0), load(0), load(last)) \
+        == [bytes_of(0), bytes_of(0, last), bytes_of(0), bytes_of(0, last)]
+    assert await asked(load(0, last)) == []
+    await bench.verify()
+
+
 TESTS = ["against_model", "few_lines", "program_order", "fences_order_requests", "local_atomics",
          "atomics_of_a_line", "compare_and_swap", "timing_of_local_atomics", "hits",
          "lines_one_bit_apart", "misses_are_merged", "timing_of_hits", "stalls",
@@ -528,6 +570,7 @@ TESTS = ["against_model", "few_lines", "program_order", "fences_order_requests",
 WIDE = ["few_lines", "fences_order_requests", "compare_and_swap", "hits", "timing_of_hits"]
 WIDEST = ["compare_and_swap", "timing_of_hits"]
 ONE_WAY = ["hits_of_a_direct_mapped_cache"]
+SECTORS = ["sectors"]
 
 
 @pytest.mark.parametrize("shape", [
@@ -536,7 +579,7 @@ ONE_WAY = ["hits_of_a_direct_mapped_cache"]
 @pytest.mark.sample(2)
 def test_load_store_unit(simulator, shape):
     config = bench_unit.SHAPES[shape]
-    tests = TESTS + ONE_WAY * (config["l1_ways"] == 1)
+    tests = (TESTS + ONE_WAY * (config["l1_ways"] == 1) + SECTORS * ("sector_bytes" in config))
     if simulator == "icarus" and config["threads"] > 4:      # Icarus takes long for wide designs
         tests = WIDE if config["threads"] < 32 else WIDEST
     bench_unit.run(shape, __name__, simulator=simulator, tests=tests)
@@ -544,7 +587,7 @@ def test_load_store_unit(simulator, shape):
 
 def test_every_bench_is_run():
     benches = {name for name, value in globals().items() if isinstance(value, type(hits))}
-    assert benches == {*TESTS, *ONE_WAY}
+    assert benches == {*TESTS, *ONE_WAY, *SECTORS}
 
 
 def test_init_wrong_config():

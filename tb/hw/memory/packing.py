@@ -6,7 +6,22 @@ from amaranth.hdl import Shape
 from amaranth.lib import data
 
 
-__all__ = ["packed"]
+__all__ = ["packed", "sectors_with", "spread"]
+
+
+def sectors_with(config, mask):
+    """All bytes of the sectors that have a byte in ``mask``; of a line that is not divided, all."""
+    if config.sectors == 1:
+        return (1 << config.line_bytes) - 1
+    sector = (1 << config.sector_bytes) - 1
+    return sum(sector << at for at in range(0, config.line_bytes, config.sector_bytes)
+               if mask >> at & sector)
+
+
+def spread(mask):
+    """A byte mask as a mask of bits."""
+    return int.from_bytes(bytes(0xFF * (mask >> place & 1) for place in range(mask.bit_length())),
+                          "little")
 
 
 def packed(layout, fields):

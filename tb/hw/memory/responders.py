@@ -6,7 +6,7 @@ from hw.memory.port import (LineOp, core_request_layout, core_response_layout,
                             memory_request_layout, memory_response_layout)
 from tb.clocking import Beat
 from tb.hw.core.models_memory import WORD, amo_result
-from tb.hw.memory.packing import packed
+from tb.hw.memory.packing import packed, sectors_with, spread
 from tb.streams import StreamSink, StreamSource
 
 
@@ -80,7 +80,7 @@ class Responder:
     def __init__(self, dut, config, request, request_layout, response, response_layout, rng):
         Beat.of(dut).add(self)          # before its streams, so an answer is offered at once
         self._cycle = 0
-        self._rng = rng
+        self._rng, self._config = rng, config
         self._layout = response_layout(config)
         self.sink = StreamSink(dut, request, request_layout(config))
         self.source = StreamSource(dut, response)
@@ -138,7 +138,10 @@ class L2Model(Responder):
 
     def perform(self, request):
         old = self.store.value(request.line)
-        answer = {"tag": request.tag, "data": old}
+        # In sectors that are not asked for, an answer has any value.
+        known = spread(sectors_with(self._config, request.mask))
+        other = self._rng.getrandbits(8 * self._config.line_bytes)
+        answer = {"tag": request.tag, "data": old & known | other & ~known}
         if request.op is LineOp.READ:
             return answer
         if request.op is LineOp.WRITE:
@@ -163,7 +166,11 @@ class MemoryPort(Responder):
         if request.write:
             self.store.write(request.line, request.data.as_bits(), request.mask)
             return None
-        return {"tag": request.tag, "data": self.store.value(request.line)}
+        # Bytes that are not asked for have any value.
+        other = self._rng.getrandbits(8 * len(self.store.line(request.line)))
+        known = spread(request.mask)
+        return {"tag": request.tag,
+                "data": self.store.value(request.line) & known | other & ~known}
 
 
 class DramPort(MemoryPort):

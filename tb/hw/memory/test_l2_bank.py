@@ -28,6 +28,12 @@ SHAPES = {
     "buffer, line": {"threads": 8, "l2_bytes": 0, "l2_mshrs": 4, "atomic_words": "line"},
     "4, line, long": {"threads": 4, "l2_bytes": 512, "l2_ways": 2, "l2_mshrs": 4,
                       "pipeline": "long", "atomic_words": "line"},
+    "8 in 4 sectors": {"threads": 8, "l2_bytes": 512, "l2_ways": 2, "l2_mshrs": 8,
+                       "sector_bytes": 8},
+    "8 in 2 sectors, direct": {"threads": 8, "l2_bytes": 256, "l2_ways": 1, "l2_mshrs": 4,
+                               "sector_bytes": 16, "atomic_words": "line"},
+    "8 in 4 sectors, long": {"threads": 8, "l2_bytes": 512, "l2_ways": 2, "l2_mshrs": 4,
+                             "sector_bytes": 8, "pipeline": "long"},
 }
 
 
@@ -106,7 +112,7 @@ async def atomics_that_miss(dut):
     bench.clear()
     for _ in range(6):
         await bench.atomic(2, 0, AmoOp.ADD, 1)
-    await bench.read(2)
+    await bench.read(2, mask=1)
     await bench.settle()
     assert [request.write for request in bench.port.requests] == [0]
     await bench.verify()
@@ -427,22 +433,141 @@ async def reset_in_flight(dut):
         await bench.verify()
 
 
+def _sector(config, *numbers):
+    """The byte mask of sectors of a line."""
+    size = config.sector_bytes
+    return sum((1 << size) - 1 << number * size for number in numbers)
+
+
+async def _moved(bench, *requests):
+    """What is asked of memory for some requests: (whether it is a write, bytes)."""
+    await bench.settle()
+    bench.clear()
+    for request in requests:
+        await request
+    await bench.settle()
+    return [(request.write, request.mask) for request in bench.port.requests]
+
+
+@cocotb.test()
+async def sectors_are_fetched(dut):
+    """Only the sectors that a request needs are fetched, and each once. A line whose sectors have
+    come one after the other is one line."""
+    bench = await Bench.start(dut)
+    config = bench.config
+    one, other = _sector(config, 0), _sector(config, 1)
+    assert await _moved(bench, bench.read(3, mask=1)) == [(0, one)]
+    assert await _moved(bench, bench.read(3, mask=one)) == []
+    assert await _moved(bench, bench.read(3, mask=one | other)) == [(0, other)]
+    assert (bench.events["access"], bench.events["hit"]) == (1, 0)
+    assert await _moved(bench, bench.atomic(3, 0, AmoOp.ADD, 5),
+                        bench.atomic(3, config.line_words // config.sectors, AmoOp.ADD, 5)) == []
+    assert bench.events["hit"] == 2
+    await bench.verify()
+
+
+@cocotb.test()
+async def sectors_are_written_back(dut):
+    """A flush writes the dirty sectors of a line and no others, and so does the eviction of a line
+    that other lines replace."""
+    bench = await Bench.start(dut)
+    config = bench.config
+    sets, ways = _organisation(config)
+    last = config.sectors - 1
+    await bench.read(2)
+    await bench.write(2, mask=1 << last * config.sector_bytes)
+    assert await _moved(bench, bench.flush()) == [(1, _sector(config, last))]
+    assert await _moved(bench, bench.flush()) == []
+    await bench.atomic(2, 0, AmoOp.ADD, 1)
+    moved = await _moved(bench, *(bench.read(2 + sets * (1 + i)) for i in range(8 * ways)))
+    assert [mask for write, mask in moved if write] == [_sector(config, 0)]
+    await bench.verify()
+
+
+@cocotb.test()
+async def whole_sectors(dut):
+    """A write of whole sectors fetches nothing, whether its line is there or not. A write of a part
+    of a sector fetches the sector. A fetch does not touch what was written."""
+    bench = await Bench.start(dut)
+    config = bench.config
+    one, other = _sector(config, 0), _sector(config, 1)
+    assert await _moved(bench, bench.write(5, mask=one)) == []
+    assert await _moved(bench, bench.write(5, mask=other)) == []
+    assert await _moved(bench, bench.write(6, mask=one | other >> 1 & other)) == [(0, other)]
+    await bench.read(5)
+    assert await _moved(bench, bench.flush()) == [(1, one | other)] * 2
+    await bench.verify()
+
+
+@cocotb.test()
+async def sectors_under_way(dut):
+    """While a sector is under way, requests for other sectors of its line wait together, and one
+    fetch brings what they need. Requests for a sector that is there do not wait, if nobody waits
+    there for the sector before them."""
+    bench = await Bench.start(dut)
+    config = bench.config
+    size, rest = config.sector_bytes, range(1, config.sectors)
+    bench.port.latency = (60, 60)
+    moved = await _moved(bench, bench.read(1, mask=1),
+                         *(bench.read(1, mask=1 << i * size) for i in rest))
+    assert moved == [(0, _sector(config, 0)), (0, _sector(config, *rest))]
+    await bench.write(9, mask=_sector(config, 0))
+    await bench.settle()
+    bench.clear()
+    await bench.read(9, mask=1 << size)
+    await bench.read(9, mask=1)                         # hits meanwhile
+    await bench.read(9, mask=1 | 1 << size)
+    await bench.write(9, mask=1)                        # waits: it must not overtake the read
+    await bench.read(9, mask=1)
+    await bench.settle()
+    assert len(bench.port.requests) == 1 and bench.events["hit"] == 1
+    assert bench.answered[0] - bench.accepted[1] < 10 < bench.answered[1] - bench.accepted[2]
+    await bench.verify()
+
+
+@cocotb.test()
+async def lines_replaced_under_way(dut):
+    """A line is replaced while sectors of it are under way. Requests that need the sectors that it
+    lost get them from memory, in order, and the fetch of a sector is not older than its line."""
+    bench = await Bench.start(dut)
+    config, rng = bench.config, bench.rng
+    sets, ways = _organisation(config)
+    size = config.sector_bytes
+    for _ in range(20):
+        bench.port.latency = rng.choice([(40, 40), (1, 60)])
+        for line in range(2):
+            number = 1 + sets * line
+            await bench.write(number, mask=_sector(config, 0))
+            await bench.atomic(number, size // 4, AmoOp.ADD, 1)
+            await bench.read(number, mask=1 | 1 << size)
+            await bench.write(number, mask=2)
+            await bench.read(number)
+            for other in range(ways + 1):
+                await bench.read(1 + sets * (2 + other + rng.randrange(3)),
+                                 mask=1 << size * rng.randrange(config.sectors))
+            await bench.read(number, mask=1 | 1 << size)
+    await bench.verify()
+
+
 TESTS = ["against_model", "few_lines", "atomics", "atomics_that_miss", "misses_are_no_hits",
          "whole_lines", "lines_one_bit_apart", "hits", "flushes", "timing_of_flushes",
          "flush_waits", "timing", "refusing_memory", "full_write_back_queue", "refusing_core",
          "reset_in_flight"]
+SECTOR_TESTS = ["sectors_are_fetched", "sectors_are_written_back", "whole_sectors",
+                "sectors_under_way", "lines_replaced_under_way"]
 
 
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.sample(2)
 def test_l2_bank(simulator, shape):
     runner.run_bench(L2Bank(HardwareConfig(**SHAPES[shape])), "l2_bank", __name__,
-                     simulator=simulator, parameters={"config": SHAPES[shape]}, tests=TESTS)
+                     simulator=simulator, parameters={"config": SHAPES[shape]},
+                     tests=TESTS + SECTOR_TESTS * ("sector_bytes" in SHAPES[shape]))
 
 
 def test_every_bench_is_run():
     benches = {name for name, value in globals().items() if isinstance(value, type(hits))}
-    assert benches == set(TESTS)
+    assert benches == {*TESTS, *SECTOR_TESTS}
 
 
 def test_init():

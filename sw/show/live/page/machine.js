@@ -29,17 +29,16 @@ export class Machine {
   constructor(module, recording) {
     this.wasm = new WebAssembly.Instance(module).exports;
     this.wasm._initialize();
-    const { base, bytes, occupancy, latency, queue } = recording.memory;
+    const { base, bytes } = recording.memory;
     this.base = base;
     this.bytes = bytes;
     this.place = this.allocate(bytes);
     this.scratch = this.allocate(4 * Math.max(64, ...recording.steps.map(
       ([kind, , words]) => kind === 'write' || kind === 'read' ? words.length : 0)));
-    this.words(this.scratch, 3).set([occupancy, latency, queue]);
+    this.words(this.scratch, 4).set(recording.memory.timing);
     this.handle = this.wasm.gl_create(
       this.place, BigInt(bytes), BigInt(base), this.scratch, 0, 0, 1);
     this.inside = recording.inside ?? [];
-    this.lineBytes = recording.hardware.line_bytes;
   }
 
   allocate(bytes) {
@@ -106,7 +105,7 @@ export class Machine {
     return this.evaluate('gl_run', BigInt(cycles)) === STATUS.idle;
   }
 
-  /** Cycles since power on, and lines read and written at the memory. */
+  /** Cycles since power on, and bytes read and written at the memory. */
   report() {
     this.call('gl_report', this.scratch);
     const numbers = new BigUint64Array(this.wasm.memory.buffer, this.scratch, 7);
@@ -153,7 +152,7 @@ export class Machine {
     return {
       ...block(registers.core_base, registers.core),
       ...block(registers.gpu_base, registers.gpu),
-      dram_bytes_read: read * this.lineBytes, dram_bytes_written: written * this.lineBytes,
+      dram_bytes_read: read, dram_bytes_written: written,
     };
   }
 }
