@@ -49,7 +49,8 @@ _LATENCIES = Legal((0, *range(2, 513)), "0 or a number from 2 to 512")
 
 #: The legal values of every field but the name, listed only here. Validation, documentation and
 #: ``./graphloom campaign`` read this table. The campaign builds and runs every legal value, and of
-#: the exchange and of latencies the least and the greatest.
+#: the exchange and of latencies the least and the greatest, and of sectors the smallest and two in
+#: a line.
 LEGAL = {
     "cores": _numbers(1, 16),
     "warps": _powers(1, 64),

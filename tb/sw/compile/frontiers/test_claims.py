@@ -8,12 +8,8 @@ numbers of the host           test_numbers_of_the_host: they have the room, so s
 
 import pytest
 
-from sw.compile import algorithms
 from sw.compile.frontiers.sets import Fields
-from sw.compile.lower import forms
-from sw.compile.lower.algorithm import ProgramAlgorithm
 from sw.device import Device
-from sw.lang import programs
 from tb.sw.compile.kernels.test_programs import config
 from tb.sw.graphs import random_graph
 
@@ -40,13 +36,6 @@ def rounds(edges: edgeset, source: vertex = 0):
         frontier.apply(note)
     return distance, changed
 """
-
-
-@pytest.fixture(autouse=True)
-def operators(monkeypatch):
-    """All programs are lowered by their operators."""
-    monkeypatch.setattr(forms, "FORMS", (ProgramAlgorithm,))
-    monkeypatch.setattr(algorithms, "_named", lambda name: forms.algorithm_of(programs.find(name)))
 
 
 def run(program, **options):
