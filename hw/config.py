@@ -49,7 +49,8 @@ _LATENCIES = Legal((0, *range(2, 513)), "0 or a number from 2 to 512")
 
 #: The legal values of every field but the name, listed only here. Validation, documentation and
 #: ``./graphloom campaign`` read this table. The campaign builds and runs every legal value, and of
-#: the exchange and of latencies the least and the greatest.
+#: the exchange and of latencies the least and the greatest, and of sectors the smallest and two in
+#: a line.
 LEGAL = {
     "cores": _numbers(1, 16),
     "warps": _powers(1, 64),
@@ -417,7 +418,7 @@ PRESETS = {
         HardwareConfig(name="gpu", cores=8, warps=32, threads=32, local_bytes=1 << 17, barriers=8,
                        l1_bytes=1 << 15, l1_mshrs=512, l1_latency=24, load_queue=512,
                        l2_bytes=1 << 20, l2_banks=8, l2_mshrs=256, l2_latency=200,
-                       memory_ports=4),
+                       memory_ports=4, group_warps=8),
     )
 }
 

@@ -56,7 +56,6 @@ MOST_PARAMETERS, MOST_METHODS, MOST_LINES = 8, 25, 120
 
 #: {function or class above these limits: why}.
 LARGER = {
-    "sw.compile.algorithm.Operator": "the interface of the kernels, until facts replace its hooks",
     "sw.compile.asm.assembler.Assembler": "a method for each instruction and structure",
     "sw.compile.formats.cr2.records.RecordLayout": "what kernels ask of a format's records",
     "sw.compile.kernels.kernel.Kernel": "what kernels are made of",

@@ -111,24 +111,8 @@ class Operator:
         """The vertex array whose addresses stand for base vertices in kernels."""
         raise NotImplementedError
 
-    # The frontier. If it is a list, kernels work on its vertices. Otherwise `filter` gets every
-    # vertex, or with schedules that need "edges" the base vertex of every edge.
-
-    def reverses(self, task) -> bool:
-        """Whether a superstep may go through a list of the vertices that are :meth:`pending`."""
-        return False
-
-    def open_pending(self, k):
-        """In the prologue of the pass that makes this list."""
-
-    def pending_data(self, k, base, into):
-        """Load the word by which :meth:`pending` tells."""
-        raise NotImplementedError
-
-    def pending(self, k, base, data, into):
-        """``into`` = 1 if a pull still has to visit the vertex, else 0; ``data`` may be ``into``. A
-        padding vertex, which may come up, is never pending."""
-        raise NotImplementedError
+    # Which edges count. If the frontier is a list, kernels work on its vertices. Otherwise `filter`
+    # gets every vertex, or with schedules that need "edges" the base vertex of every edge.
 
     def first_only(self, k) -> bool:
         """Whether the first edge of a row that counts settles the row."""

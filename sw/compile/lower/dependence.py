@@ -282,8 +282,7 @@ class Dependence:
         are final there if they are collected."""
         node = self._edges[group[0].op.what]
         owned = self._owned.get(group[0].op.what)
-        if owned is None or not member.op.every or member.op.kind == WHERE \
-                or any(other.on is not None for other in group[1:]):
+        if owned is None or not member.op.every or member.op.kind == WHERE:
             return False
         each = [self._touched[other.op.what] for other in (*group[1:], member)]
         stores = frozenset().union(*(one.stores for one in each))
@@ -319,9 +318,7 @@ class Dependence:
             found |= self.copies(node)
             found |= {part.vector for part in ir.walk(*self.members(number))
                       if isinstance(part, ir.VectorLoad)}
-            stamps = self._stamps.get(node.position)
-            found |= {stamp.vector for stamp in (stamps.stamps if stamps else ())}
-            if node.tracking is not None:
+            if node.tracking is not None and not self.tells(node):
                 found.add(node.tracking)
         return found
 
@@ -340,7 +337,7 @@ class Dependence:
                 written |= self._touched[name].writes
         for part in ir.walk(*fact.test):
             if isinstance(part, ir.VectorLoad) and (
-                    not isinstance(part.index, ir.Local) or part.index.name != facts.SELF
+                    not isinstance(part.index, ir.Local)
                     or (part.vector in written and not self.stamp(node, part.vector))):
                 return ()
         return fact.test

@@ -114,10 +114,7 @@ class WordFlow:
             marks = {node.tracking} if node.position in self.marks else set()
             return self._read(node) - defined - marks, defined
         function = self._function(node)
-        chain = chained([function])
-        read = {part.vector for part in ir.walk(*chain.body)
-                if isinstance(part, ir.VectorLoad | ir.Reduce)}
-        return frozenset(read), frozenset(stored_for_sure(function)) \
+        return frozenset(chained([function]).reads()), frozenset(stored_for_sure(function)) \
             if node.input_vset == ir.ALL else none
 
     def _function(self, node):

@@ -80,8 +80,11 @@ class HostCode(HostOperators):
         begun = HostBeginning(parent, values, first)
         self.first, self.numbers = begun.blocks, begun.numbers
         super().__init__(parent, begun.values, cores)
-        self._queues = {node.name: node for node in ir.instructions(parent.program.body)
-                        if isinstance(node, ir.NewQueue)}
+        self._queues: dict[str, ir.NewQueue] = {}
+        for node in ir.instructions(parent.program.body):
+            if isinstance(node, ir.NewQueue) \
+                    and self._queues.setdefault(node.name, node).delta != node.delta:
+                self._refuse(node, f"{node.name} begins again with another delta")
         self.blocks: list[HostBlock] = []
         self.ends: list[frozenset] = []
         self._known: dict[HostState, int] = {}

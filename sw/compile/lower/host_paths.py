@@ -318,7 +318,8 @@ class HostPaths:
                                                         action.sets))
 
     def _threshold(self, action):
-        """The threshold: the least word, less the rest of its division, and one delta more."""
+        """The threshold: the least word, less the rest of its division, plus delta; at most 2**32,
+        whose lower word is 0: all words are below."""
         a, k = self._a, self._k
         bits, rest, left, less, high = a.regs("bits", "rest", "left", "less", "high")
         delta, least = k.constant(action.delta, "delta"), a.reg("least")
@@ -342,6 +343,8 @@ class HostPaths:
         a.sub(low, least, rest)
         a.add(low, low, delta)
         a.sltu(high, low, delta)
+        a.addi(less, high, -1)
+        a.and_(low, low, less)
         self._values.keep(action.name, (low, high))
 
     def _address(self, name):

@@ -255,7 +255,9 @@ class OperatorChoices(Operator):
         return not task.queued and (
             self.reads(task) if task.direction == "push" else self._filter is not None)
 
-    def reverses(self, task):
+    def reverses(self, task) -> bool:
+        """Whether a superstep may go through a list of the vertices that its filter lets through.
+        """
         return task.direction == "pull" and self._filter is not None
 
     def selective(self, task):

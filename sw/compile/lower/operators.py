@@ -76,6 +76,7 @@ class EdgeOperator(OperatorChoices):
     # A reverse queue
 
     def open_pending(self, k):
+        """In the prologue of the pass that lists the vertices that are :meth:`pending`."""
         group, turned = k.variant or (self._group, frozenset())
         self._array = self._parent.arrays(turned)
         # The filter alone decides, so other values of the host are not loaded.
@@ -86,9 +87,12 @@ class EdgeOperator(OperatorChoices):
         self._end = self._vertices_end(k, self.base_array(k.task))
 
     def pending_data(self, k, base, into):
+        """Load the words by which :meth:`pending` tells."""
         self._test_data(k, self._filter, base, into)
 
     def pending(self, k, base, data, into):
+        """``into`` = 1 if a pull still has to visit the vertex, else 0; ``data`` may be ``into``. A
+        vertex behind the last, which may come up, is never pending."""
         self._test(k, self._filter, base, data, into)
         load = _only_load(self._filter)
         if load is not None and load.vector in self.padding(k.task) \

@@ -61,12 +61,10 @@ class Relaxation:
 
     @classmethod
     def of(cls, parent, node):
-        """That of an operator, or None."""
+        """That of an operator whose reductions tell which vertices it changes, or None."""
         function = parent.program.function(node.apply_f)
         found = effects(function)
-        if len(found) != 1 or known(node, facts.Early) is None \
-                or found[0].vector != node.tracking or found[0].kind not in ("min", "max", "or") \
-                or index_of(function, found[0].index) != 1:
+        if len(found) != 1 or known(node, facts.Early) is None:
             return None
         for part in ir.walk(found[0].value, *found[0].conditions):
             if isinstance(part, ir.Local) and part.name == UNKNOWN:

@@ -29,7 +29,8 @@ CONFIGS = [point.config for point in covering()]
 
 @pytest.mark.parametrize("name", sorted({field.name for field in dataclasses.fields(HardwareConfig)}
                                         - {"name", "weaver_entries", "exchange_interval",
-                                           "exchange_threshold", "l1_latency", "l2_latency"}))
+                                           "exchange_threshold", "l1_latency", "l2_latency",
+                                           "sector_bytes"}))
 def test_every_value(name):
     """Every field, also a new field, has legal values, and all of them are covered."""
     configs = CONFIGS
@@ -46,6 +47,14 @@ def test_every_value(name):
 def test_extremes_of_latencies(name):
     values = LEGAL[name].values
     assert {getattr(config, name) for config in CONFIGS} == {0, values[1], values[-1]}
+
+
+def test_sectors():
+    """No sectors, the smallest, and two in a line."""
+    assert {covered_by(config)["sector_bytes"] for config in CONFIGS} \
+        == set(required()["sector_bytes"])
+    assert {0, LEGAL["sector_bytes"].values[1]} < {config.sector_bytes for config in CONFIGS}
+    assert any(config.sectors == 2 for config in CONFIGS)
 
 
 def test_extremes_of_the_exchange():

@@ -131,6 +131,10 @@ ALIKE = [
      "    t = s.dequeue()\n    edges.from_(t).apply_update_priority(f, s)"),
     # numbers of the host
     ("y[source] = n + 1", "m = n\nk = 2 + m - 1\ny[source] = k"),
+    ("s = vertexset(0)\nt = vertexset(1)\nk = 0\nfor i in range(n):\n"
+     "    k = k + len(s) + len(t)\n    y[source] = k",
+     "s = vertexset(0)\nt = vertexset(1)\nk = 0\nfor i in range(n):\n"
+     "    k = len(s) + (len(t) + k)\n    y[source] = k"),
     ("for i in range(n):\n    x[source] = 1",
      "i = n\nwhile i >= 1:\n    x[source] = 1\n    i -= 1"),
     ("for i in range(n):\n    x[source] = 1",

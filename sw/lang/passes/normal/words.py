@@ -346,10 +346,12 @@ class Speller:
         return found
 
     def _ordered(self, node):
-        """Operands that may change places, in order, unless both may fail."""
+        """Operands that may change places, in order, unless both may fail. Sums of :meth:`_linear`
+        have an order of their own."""
         if not (isinstance(node, ir.Binary) and node.operation in _COMMUTATIVE
                 and (node.left.type is node.right.type
-                     or node.type in (Type.WHOLE, Type.DECIMAL))):
+                     or node.type in (Type.WHOLE, Type.DECIMAL))) \
+                or self._linear(node) is not None:
             return None
         if self._key(node.left) <= self._key(node.right) \
                 or (self._fails(node.left) and self._fails(node.right)):

@@ -25,7 +25,7 @@ from hw.config import preset
 from sw.compile.lower import host_code
 from sw.compile.schedules import equip
 from sw.device import Device
-from sw.graph import load
+from sw.graph import Graph, load
 from sw.lang import programs
 
 
@@ -83,6 +83,30 @@ def test_examples(name):
 @pytest.mark.parametrize("delta", [1, 7, 64, 4_000_000_000])
 def test_queues(delta, schedule, cores):
     both("sssp", schedule, cores, delta=delta)
+
+
+@pytest.mark.parametrize("delta", [1, 4, 7])
+def test_queue_of_infinity(delta, tmp_path):
+    """Vertices of infinity are ready when nobody else is: no threshold is above 2**32."""
+    both(written(tmp_path, f"""@program
+def text(edges: edgeset):
+    x = vector(uint, infinity)
+    y = vector(uint, 0)
+
+    def lower(src, dst, weight):
+        x[dst].min(x[src] + weight)
+
+    def late(v):
+        y[v] = y[v] + 1
+
+    x[0] = 0
+    queue = PriorityQueue(x, 0, 7, 5, delta={delta})
+    while queue:
+        now = queue.dequeue()
+        now.apply(late)
+        edges.from_(now).apply_update_priority(lower, queue)
+    return x, y
+"""), on=Graph(9, [0, 1, 2], [1, 2, 8], [3, 5, 9], name="line"))
 
 
 @pytest.mark.parametrize("name", ["kcore", "mis", "bc"])
@@ -207,6 +231,10 @@ def test_beginning(tmp_path):
       "    vertices.apply(grow)"), "line 24: this is computed with decimals"),
     (("n = 1", "a = vertices.where(odd)", "for i in range(len(a) * 2):",
       "    vertices.apply(grow)"), r"line 24: \* of a number that changes"),
+    (("n = 1", "queue = PriorityQueue(y, 0, delta=3)", "while queue:", "    a = queue.dequeue()",
+      "    a.apply(grow)", "queue = PriorityQueue(y, 0, 1, delta=4)", "while queue:",
+      "    a = queue.dequeue()", "    a.apply(grow)"),
+     "line 27: queue begins again with another delta"),
     (("n = 1", "a = vertices.where(odd)", "if len(a) > 3 and vertices.sum(own) > 5:",
       "    vertices.apply(grow)"), "line 24: this sum is computed in some rounds only"),
 ])
