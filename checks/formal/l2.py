@@ -62,17 +62,12 @@ class L2Promise(Harness):
         connect(m, dut.memory_request, flipped(self.memory_request))
         connect(m, flipped(self.memory_response), dut.memory_response)
         steady(m, self, "place", "first")
-        begun = Signal()
-        m.d.sync += begun.eq(1)
         m.d.comb += Assume(~ResetSignal())
         for port in (dut.request, dut.memory_response):
             hold(m, port, name="held", rule=Assume)
 
-        value, memory = Signal(8), Signal(8)        # of the byte: after all requests; in memory
-        with m.If(~begun):
-            m.d.comb += [Assume(self.first == value), Assume(self.first == memory)]
-        answered = self._follow_cores(m, dut, value)
-        self._follow_memory(m, dut, memory)
+        answered, changed = self._follow_cores(m, dut)
+        self._follow_memory(m, dut)
 
         written = dut.memory_request.valid & dut.memory_request.payload.write
         joined = Signal()       # a part of the first line was asked for
@@ -81,9 +76,9 @@ class L2Promise(Harness):
                   & ~asked.mask.all()):
             m.d.sync += joined.eq(1)
         m.d.comb += [
-            Cover(answered & (value != self.first), "a read returns a written byte"),
+            Cover(answered & changed, "a read returns a written byte"),
             Cover(written & dut.memory_request.ready, "a line is written back"),
-            *([Cover(answered & joined & (value != self.first), "a part of a line is fetched")]
+            *([Cover(answered & joined & changed, "a part of a line is fetched")]
               if self._config.sectors > 1 else []),
         ]
         return m
@@ -98,8 +93,10 @@ class L2Promise(Harness):
     def _byte(self, line):
         return line.as_value().word_select(self.place, 8)
 
-    def _follow_cores(self, m, dut, value):
-        """The byte's value, and the answers that are owed. Returns whether the byte is given."""
+    def _follow_cores(self, m, dut):
+        """The byte's value, and the answers that are owed. Returns whether the byte is given, and
+        whether it has another value than at first."""
+        value = Signal(8)       # after all accepted requests, XORed with the first value
         request, answer = dut.request.payload, dut.response.payload
         takes = dut.request.valid & dut.request.ready
         gives = dut.response.valid & dut.response.ready
@@ -135,14 +132,16 @@ class L2Promise(Harness):
                                 "an answer has an old byte")]
             m.d.sync += owed[told].eq(0)
         with m.If(takes & owes):
-            m.d.sync += [owed[asked].eq(1), checked[asked].eq(reads), right[asked].eq(value)]
+            m.d.sync += [owed[asked].eq(1), checked[asked].eq(reads),
+                         right[asked].eq(value ^ self.first)]
         brought = self._byte(request.data)
         with m.If(takes & writes & ~is_read):
-            m.d.sync += value.eq(brought ^ Mux(is_atomic, value, 0))
-        return gives & checked[told]
+            m.d.sync += value.eq(brought ^ Mux(is_atomic, value, self.first))
+        return gives & checked[told], value != 0
 
-    def _follow_memory(self, m, dut, memory):
+    def _follow_memory(self, m, dut):
         """The byte in memory, and what memory owes."""
+        memory = Signal(8)      # XORed with the first value
         request, answer = dut.memory_request.payload, dut.memory_response.payload
         asks = dut.memory_request.valid & dut.memory_request.ready
         gives = dut.memory_response.valid & dut.memory_response.ready
@@ -160,6 +159,6 @@ class L2Promise(Harness):
         with m.If(asks & ~request.write):
             m.d.comb += Assert(~pending[request.tag], "a tag is used twice at a time")
             m.d.sync += [pending[request.tag].eq(1), known[request.tag].eq(moves),
-                         held[request.tag].eq(memory)]
+                         held[request.tag].eq(memory ^ self.first)]
         with m.If(asks & request.write & moves):
-            m.d.sync += memory.eq(self._byte(request.data))
+            m.d.sync += memory.eq(self._byte(request.data) ^ self.first)

@@ -7,8 +7,9 @@ import typer
 
 from base.printable import PIECE, printable
 
-from . import (bench_budgets, bench_compiling, bench_core, bench_cores, bench_programs,
-               bench_ranking, bench_schedules, bench_tune, bench_units, graph_formats, options)
+from . import (bench_bandwidths, bench_budgets, bench_compiling, bench_core, bench_cores,
+               bench_programs, bench_ranking, bench_schedules, bench_tune, bench_units,
+               graph_formats, options)
 from .commands import App
 
 
@@ -67,6 +68,7 @@ def _sim(
 
 bench_core.register(app)
 bench_cores.register(app)
+bench_bandwidths.register(app)
 bench_budgets.register(app)
 bench_schedules.register(app)
 bench_compiling.register(app)

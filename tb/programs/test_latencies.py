@@ -10,7 +10,8 @@ from sw.compile.asm.assembler import Assembler, Condition
 
 
 #: One core of preset ``gpu`` with one warp: it waits as long as one of eight cores that are idle.
-CONFIG = preset("gpu").replace(cores=1, warps=1, local_bytes=1 << 14, imem_bytes=1 << 12)
+CONFIG = preset("gpu").replace(cores=1, warps=1, group_warps=0, local_bytes=1 << 14,
+                               imem_bytes=1 << 12)
 
 
 def _cycles(machine, lines, turns):

@@ -533,7 +533,9 @@ class Made:
         if stamps and pool.by_launch:
             self._number, stamps = a.reg("launch"), False
             fields.launch(k, self._number)
-            self._stamps = k.distance(pool.anchor, pool.STAMPS)
+            # No constant, which might be made again at each edge where registers are few.
+            self._stamps = a.reg("stamps")
+            a.li(self._stamps, k.address(pool.STAMPS) - k.address(pool.anchor) & 0xFFFF_FFFF)
         if not pool.ends and not stamps and pool.form is None:
             return
         block = self._tail = fields.block(k, index)         # END is its first word

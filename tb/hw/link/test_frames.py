@@ -100,7 +100,8 @@ def test_description(name):
     words = description(preset(name), 50_000_000)
     assert len(words) <= MAX_WORDS
     assert BoardDescription.parse(words) == (preset(name), 50_000_000)
-    changed = preset(name).replace(warps=4, gather="none", weaver_entries=0, counters=False)
+    changed = preset(name).replace(warps=4, group_warps=0, gather="none", weaver_entries=0,
+                                   counters=False)
     board = BoardDescription.parse(description(changed, 25_000_000))
     assert board.config == changed.replace(name="board") and board.clock_hz == 25_000_000
 
