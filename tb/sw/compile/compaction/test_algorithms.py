@@ -605,7 +605,7 @@ def test_a_limit_and_an_error_of_the_unit(monkeypatch):
                             "only push, and not pull"),
     ({"direction": "auto"}, "so it has only push, and not pull"),
     ({"format": "g-shards"}, "format g-shards has no getNeighbor"),
-    ({"schedule": "compact:fused=no", "deduplicate": False}, "is deduplicated in any case: the "
+    ({"schedule": "compact:fused=no", "deduplicate": False}, "is deduplicated in any case: its "
      "list is made of bits"),
     ({"schedule": "compact:fused=maybe"}, "schedule compact: fused is 'maybe', must be yes or no"),
     ({"schedule": "scu"}, r"schedule 'scu' needs a Stream Compaction Unit, which configuration "
