@@ -130,7 +130,7 @@ def _described(part):
         kind: Any = getattr(module, find)(name)
         # A frontier is a sentence, and a program's class is in no module. In the other packages
         # each entry is one module, or one package whose modules share the class.
-        if isinstance(kind, str):
+        if part == "frontiers":
             text = kind
         elif hasattr(kind, "program"):
             text = kind.__doc__ or ""

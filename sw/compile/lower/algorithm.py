@@ -23,6 +23,7 @@ only when the program runs, so it is a field of the launch's argument, beside a 
 
 from __future__ import annotations
 
+import collections
 import contextlib
 import functools
 from typing import Any
@@ -54,6 +55,7 @@ from sw.lang.facts import known
 from sw.lang.passes import analysed, as_written
 from sw.lang.schedule import labelled
 from sw.lang.types import WORD, Type
+from sw.lang.uses import calls
 from sw.vm.host import perform, value_of
 
 
@@ -173,7 +175,7 @@ class ProgramAlgorithm(ProgramRun):
         self._group_operators({})
         self._reserved: list[str] = []
         self.addresses = Addresses(program, self.array)
-        self.anchor = self.addresses.array or self.array(program.vectors[0].name)
+        self.anchor = self.addresses.array or self.array(_most_used(program))
         self.host = HostNumbers(program, self.dependence, lambda node: value_of(
             node, self._values, self.graph, self.bits))
         names = {getattr(node, field) for node in nodes for field in ("name", "output_vset")
@@ -433,6 +435,16 @@ def _check_order(run, task):
             if index is not None and index_of(function, index) is None:
                 raise UserError(f"format {task.plan.format} orders the vertices anew, and "
                                 f"{function.name} of {run.name} takes a vertex from a word")
+
+
+def _most_used(program):
+    """The vector that functions use in most places, and first of these: its vertices need no
+    address of their own there. The order of declarations does not matter."""
+    used = collections.Counter(
+        node.vector for part in ir.instructions(program.body) for name in calls(part)
+        for node in ir.walk(*program.function(name).body)
+        if isinstance(node, ir.VectorLoad | ir.VectorStore | ir.Reduce))
+    return used.most_common(1)[0][0] if used else program.vectors[0].name
 
 
 def _pile_of(program, queue):
