@@ -15,7 +15,7 @@ from hw.stalls import L1_STALLS, SCU_STALLS, STALLS
 __all__ = ["NO_CHECKS", "Checks", "Register", "Control", "Status", "CORE_COUNTERS",
            "GPU_COUNTERS", "COUNTERS", "GPU_BASE", "CORE_BASE", "CORE_STRIDE", "BLOCK_BITS",
            "WARP_OFFSET", "WARP_COUNTS", "IMEM_BASE", "ADDRESS_BITS", "REGISTER_DOCS",
-           "counter_address", "cycles_of"]
+           "counter_address", "cycles_of", "memory_lines"]
 
 
 class Register(enum.IntEnum):
@@ -172,6 +172,14 @@ def cycles_of(counters) -> int:
     Counters that a machine does not have count 0."""
     return (counters.get("cycles", 0) + counters.get("scu_cycles", 0)
             - counters.get("scu_beside", 0))
+
+
+def memory_lines(counters, config) -> float:
+    """Lines that the memory moved. With sectors, in which it moves parts of lines, their bytes over
+    those of a line."""
+    if config.sector_bytes and "dram_bytes_read" in counters:
+        return (counters["dram_bytes_read"] + counters["dram_bytes_written"]) / config.line_bytes
+    return counters.get("dram_reads", 0) + counters.get("dram_writes", 0)
 
 
 def counter_address(name, core=0) -> int:

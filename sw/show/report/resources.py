@@ -8,7 +8,7 @@ core.
 
 import dataclasses
 
-from hw.registers import cycles_of
+from hw.registers import cycles_of, memory_lines
 from hw.stalls import STALLS
 
 
@@ -18,8 +18,9 @@ __all__ = ["BUSY", "LEVELS", "Resource", "binding", "issue_slots", "levels", "re
 #: Share of the cycles from which a resource counts as the one that binds.
 BUSY = 0.6
 
-#: The levels of the memory: {name: counters of their accesses}.
-LEVELS = {"L1": ("l1_accesses",), "L2": ("l2_accesses",), "DRAM": ("dram_reads", "dram_writes")}
+#: The levels of the memory: {name: their accesses, by counters and configuration}.
+LEVELS = {"L1": lambda counters, config: counters.get("l1_accesses", 0),
+          "L2": lambda counters, config: counters.get("l2_accesses", 0), "DRAM": memory_lines}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -59,7 +60,7 @@ def resources(counters, config, dram=None) -> list:
     found.append(Resource("L2", of("l2_accesses"), cycles * config.l2_banks, "lines"))
     if dram is not None:
         slow = of("slow_bytes_read", "slow_bytes_written") / config.line_bytes
-        found.append(Resource("DRAM", of(*LEVELS["DRAM"]) - slow,
+        found.append(Resource("DRAM", memory_lines(counters, config) - slow,
                               cycles / dram.line_cycles(config), "lines"))
         if "dram_activates" in counters:
             found.append(Resource("DRAM rows", of("dram_activates"),

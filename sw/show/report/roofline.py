@@ -44,7 +44,7 @@ def _places(run, counters):
     """The places of a run, or of a part of it, at all levels that it accesses."""
     issued, cycles, top = counters.get("instructions", 0), cycles_of(counters), run.config.cores
     for level, rate in levels(run.config, run.dram).items():
-        accesses = sum(counters.get(name, 0) for name in LEVELS[level])
+        accesses = LEVELS[level](counters, run.config)
         if accesses and issued and cycles:
             roof, bound = min((top, "the issue slots"), (rate * issued / accesses, level))
             yield _Place(run, level, issued / accesses, issued / cycles, roof, bound)

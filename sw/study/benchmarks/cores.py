@@ -1,5 +1,6 @@
 """The same work on more and more cores: speedups, and the limits of the speedups."""
 
+from hw.registers import memory_lines
 from sw.study.benchmarks.batch import Case
 from sw.study.benchmarks.grid import Grid
 from sw.study.benchmarks.schedules import DIRECTIONS, plan
@@ -44,7 +45,7 @@ def limits(counters, config, dram) -> dict:
     cycles = counters["cycles"]
     of_cores, of_banks = cycles * config.cores, cycles * config.l2_banks
     slow = counters.get("slow_bytes_read", 0) + counters.get("slow_bytes_written", 0)
-    lines = counters["dram_reads"] + counters["dram_writes"] - slow // config.line_bytes
+    lines = memory_lines(counters, config) - slow / config.line_bytes
     return {
         "issue": counters["instructions"] / of_cores,
         "L1": counters["l1_accesses"] / of_cores / config.l1_banks,

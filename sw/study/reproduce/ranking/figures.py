@@ -4,6 +4,7 @@ import dataclasses
 import functools
 import math
 
+from hw.registers import memory_lines
 from sw.lang import programs
 from sw.study.benchmarks.grid import Grid
 from sw.study.benchmarks.ranking import ALGORITHMS, WAYS
@@ -289,7 +290,7 @@ class WorkOfWays(_Ranked):
 
     def results(self, setting, found, operators):
         rows, ratios = [], {"instructions": [], "bytes": []}
-        line = 4 * setting.config.threads
+        config = setting.config
         for graph, algorithm, measures in self._measures(setting, found, operators):
             for way, record in measures.records.items():
                 there = measures.recorded[way]
@@ -298,7 +299,7 @@ class WorkOfWays(_Ranked):
                 sweeps = there["parameters"].get("iterations", 1)
                 counters = record["counters"]
                 ours = {"instructions": counters["lanes"] / record["arcs"],
-                        "bytes": line * (counters["dram_reads"] + counters["dram_writes"])
+                        "bytes": config.line_bytes * memory_lines(counters, config)
                         / record["arcs"]}
                 theirs = {"instructions": there["lane_instructions"],
                           "bytes": there["dram_bytes"]}

@@ -6,7 +6,7 @@ import math
 from sw.compile import algorithms
 from sw.study.benchmarks.grid import Grid, ratio
 from sw.study.benchmarks.system import SystemRun, scu_systems
-from hw.registers import cycles_of
+from hw.registers import cycles_of, memory_lines
 
 from ..runs import on_graph
 from . import published
@@ -107,8 +107,8 @@ def dram_bytes(results, case):
     steps = results.value(case, "steps")
     if steps is None:
         return None
-    lines = sum(each.get("dram_reads", 0) + each.get("dram_writes", 0) for each in steps.values())
-    return lines * case.system.config.line_bytes
+    config = case.system.config
+    return config.line_bytes * sum(memory_lines(each, config) for each in steps.values())
 
 
 def total(values):

@@ -1,7 +1,8 @@
 """Shares of resources, what binds, and rooflines, from counters whose figures follow by hand.
 
 ======================  ========================================================
-shares                  test_shares, test_scu, test_slow_memory, test_memory_ports, test_a_board
+shares                  test_shares, test_scu, test_slow_memory, test_memory_ports, test_sectors,
+                        test_a_board
 DRAM's rate             test_line_cycles: bus, port, queue
 binding                 test_binding
 slots                   test_issue_slots: of a real run, all cycles of all cores
@@ -64,6 +65,13 @@ def test_memory_ports():
     slow = DramConfig(slow_bytes_per_cycle=8)
     counters = COUNTERS | {"slow_bytes_read": 64 * 50, "slow_bytes_written": 0}
     assert _shares(counters, config, slow)["slow memory"] == pytest.approx(25 / 125)
+
+
+def test_sectors():
+    """Parts of lines take parts of the room: 200 accesses that move 16 of 64 bytes each."""
+    config = CONFIG.replace(sector_bytes=16)
+    counters = COUNTERS | {"dram_bytes_read": 150 * 16, "dram_bytes_written": 50 * 16}
+    assert _shares(counters, config)["DRAM"] == pytest.approx(50 / 500)
 
 
 def test_a_board():

@@ -39,8 +39,8 @@ def test_limits_are_shares_of_what_there_is():
     slow = counters | {f"slow_bytes_{way}": counters[f"dram_bytes_{way}"]
                        for way in ("read", "written")}
     assert limits(slow | {"slow_bytes_written": 0}, config, DramConfig())["DRAM"] == pytest.approx(
-        shares["DRAM"] * counters["dram_writes"]
-        / (counters["dram_reads"] + counters["dram_writes"]))
+        shares["DRAM"] * counters["dram_bytes_written"]
+        / (counters["dram_bytes_read"] + counters["dram_bytes_written"]))
     assert limits(slow, config, DramConfig())["DRAM"] == 0
 
 
