@@ -117,8 +117,7 @@ def choices(large, simulated=(), stored=()):
     measurements on the host alone."""
     found = {}
     for name, generated in _GENERATED.items():
-        real = {"skewed": (), "ranked": (), "timed": stored, "stored": stored}.get(
-            name, simulated)
+        real = {"skewed": (), "timed": stored, "stored": stored}.get(name, simulated)
         found[name] = generated[bool(large)] + tuple(
             GraphChoice(each.name, each.path, undirected=each.undirected,
                         symmetric=each.undirected) for each in real)

@@ -3,7 +3,8 @@
 The RTL runs a smaller graph of the same generator. What decides a search that pulls is the place of
 the hub among the numbers of vertices, because rows ascend: a row ends at the hub in the second
 superstep. So of 40 seeds, the counterpart of a graph has the seed whose hub is nearest to the hub's
-quantile there; no two graphs have one counterpart. The rule does not look at any result.
+quantile there; no two graphs have one counterpart. The rule does not look at any result. A graph of
+a file is its own counterpart.
 """
 
 import collections
@@ -66,7 +67,7 @@ class RankedPair:
     @property
     def label(self) -> str:
         """Its name in tables."""
-        return f"{self.here.graph} for {self.graph}"
+        return self.graph if ":" not in self.graph else f"{self.here.graph} for {self.graph}"
 
 
 def read(path) -> RecordedGpu:
@@ -100,14 +101,21 @@ def read(path) -> RecordedGpu:
 
 def pairs(gpu, choices) -> list[RankedPair]:
     """The graphs of a GPU of which the RTL has a counterpart: a graph of ``choices``
-    (:class:`~sw.study.reproduce.setting.GraphChoice`) by the same generator."""
-    families = {choice.graph.partition(":")[0]: choice for choice in choices}
+    (:class:`~sw.study.reproduce.setting.GraphChoice`) by the same generator, or the same file. A
+    GPU's graph has the arcs of its file, so a file of which each edge stands for two arcs is
+    another graph."""
+    families = {_family(choice.graph): choice for choice in choices}
     found, taken = [], set()
     for graph, algorithms in gpu.records.items():
-        choice = families.get(graph.partition(":")[0])
+        choice = families.get(_family(graph))
         there = next((record["quantile"] for ways in algorithms.values()
                       for record in ways.values() if record.get("quantile") is not None), None)
         if choice is None:
+            continue
+        if ":" not in graph:
+            if not choice.undirected:
+                found.append(RankedPair(graph, dataclasses.replace(choice, counts=False),
+                                        (there or 0.0, there or 0.0)))
             continue
         known = {seed: quantile for seed, quantile in _quantiles(choice.graph).items()
                  if (choice.graph, seed) not in taken}
@@ -117,6 +125,11 @@ def pairs(gpu, choices) -> list[RankedPair]:
             choice, label=f"{choice.label} ({len(found) + 1})", graph=_seeded(choice.graph, seed)),
             (there or 0.0, known[seed])))
     return found
+
+
+def _family(text):
+    """The generator of a graph, or the name of its file."""
+    return text.partition(":")[0] if ":" in text else pathlib.Path(text).name
 
 
 def _seeded(text, seed):

@@ -83,6 +83,16 @@ def test_counterparts(setting):
     assert [first, second] == sorted(others)[:2]
 
 
+def test_files(setting):
+    """A graph of a file is compared with itself, if it has the same arcs."""
+    def files(**fields):
+        choice = GraphChoice("karate", "some/folder/karate", **fields)
+        return [(pair.graph, pair.here.graph, pair.here.counts, pair.label) for pair in
+                recorded.pairs(recorded.read(setting.gpu), (choice,))]
+    assert files(undirected=False) == [("karate", "some/folder/karate", False, "karate")]
+    assert files(undirected=True) == []
+
+
 def test_records_are_refused(tmp_path):
     good = _record("rmat:scale=8", "bfs", WAYS[0], 1.0)
     path = tmp_path / "gpu.jsonl"
