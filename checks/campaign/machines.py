@@ -51,7 +51,7 @@ CONFIGS = {
     "long": _TINY.replace(name="long", warps=4, l1_banks=2, pipeline="long", atomic_words="line"),
     "scan": _TINY.replace(name="scan", warps=4, gather="scan", weaver_entries=12),
     "stream": _TINY.replace(name="stream", warps=4, gather="stream", weaver_entries=12,
-                            imem_bytes=1 << 15, local_bytes=1 << 8),
+                            imem_bytes=1 << 15, local_bytes=1 << 9),
     "eghw": _TINY.replace(name="eghw", warps=4, gather="eghw", weaver_entries=12, eghw_requests=2,
                           imem_bytes=1 << 14),
     "graphpeg": _TINY.replace(name="graphpeg", warps=4, gather="graphpeg", alwt_entries=8,

@@ -135,8 +135,8 @@ class _Broken(ArrayMemory):
 
 
 @pytest.mark.parametrize("kind, message", [
-    ("device", "kernel 'gather': it broke"),
-    ("assertion", "kernel 'gather': it broke"),
+    ("device", "kernel 'edges0_vertices_settle': it broke"),
+    ("assertion", "kernel 'edges0_vertices_settle': it broke"),
     ("limit", "not finished after 9 cycles: the cycle limit was reached"),
 ])
 def test_errors_of_the_machine(kind, message):

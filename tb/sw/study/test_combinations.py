@@ -225,7 +225,7 @@ def test_changing_directions_does_change():
     graph = load(GRAPHS["skewed"].graph)
     with Device(CONFIG, lambda: FunctionalMachine(CONFIG), recorder=Recorder()) as device:
         device.run("bfs", graph, direction="auto", source=int(np.argmax(graph.out_degrees)))
-    assert {"push", "pull"} <= set(Recorder.kernels)
+    assert {kernel.partition("_")[0] for kernel in Recorder.kernels} >= {"push", "pull"}
 
 
 @pytest.mark.parametrize("frontier", ("bitmap", "bytemap"))

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from base.errors import RunError, UserError
-from sw.compile.lower import operators
+from sw.compile.lower import operator_choices
 from sw.compile.planning import make
 from sw.device import Device, as_plan
 from sw.graph import Graph
@@ -210,8 +210,8 @@ def test_what_a_unit_may_drop(programs):
 def test_a_table_that_is_not_emptied_is_seen(programs, schedule, monkeypatch):
     graph = load("rmat:scale=6,degree=6,seed=3").undirected().simplify()
     run(programs("nearest"), graph, schedule)
-    kept = operators.sent_word
-    monkeypatch.setattr(operators, "sent_word", lambda *given, **more: kept(
+    kept = operator_choices.sent_word
+    monkeypatch.setattr(operator_choices, "sent_word", lambda *given, **more: kept(
         *given, **more).__class__(**vars(kept(*given, **more)) | {"forgets": False}))
     with pytest.raises(RunError):
         run(programs("nearest"), graph, schedule)
@@ -220,8 +220,8 @@ def test_a_table_that_is_not_emptied_is_seen(programs, schedule, monkeypatch):
 @pytest.mark.parametrize("schedule", ["scu-enhanced", "scu-stream"])
 def test_sums_are_not_dropped(schedule, monkeypatch):
     graph = load("rmat:scale=6,degree=6,seed=3").undirected().simplify()
-    kept = operators.sent_word
-    monkeypatch.setattr(operators, "sent_word", lambda *given, **more: kept(
+    kept = operator_choices.sent_word
+    monkeypatch.setattr(operator_choices, "sent_word", lambda *given, **more: kept(
         *given, **more).__class__(**vars(kept(*given, **more)) | {"drops": True}))
     with pytest.raises(RunError):
         run("bc", graph, schedule)

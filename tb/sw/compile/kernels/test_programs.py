@@ -198,7 +198,7 @@ def test_lists_of_records_after_pulling(lead):
     assert listed == expected
 
 
-@pytest.mark.parametrize("algorithm", ["pagerank", "sssp", "cc"])
+@pytest.mark.parametrize("algorithm", ["pagerank", "cc"])
 def test_directions_that_do_not_change(algorithm):
     with pytest.raises(UserError, match=f"{algorithm!r} cannot change its direction"):
         check(config(2, 4), algorithm, GRAPHS["path"], "vm", "auto", **ALGORITHMS[algorithm])

@@ -116,7 +116,7 @@ def test_budgets(site, open_page, budget):
     ready(tab)
     run, = finish(tab)
     assert run["verdict"] == "equal" and run["error"] is None
-    assert run["cycles"] == result.cycles == budget.cycles
+    assert run["cycles"] == result.cycles
     assert run["shown"] == f"{result.cycles:,}"
     assert run["counters"] == result.counters
     assert run["checksum"] == result.checksum

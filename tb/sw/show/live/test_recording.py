@@ -68,7 +68,7 @@ def test_words_of_outputs(made, result):
 def test_buffers(made):
     of = {buffer["name"]: buffer["of"] for buffer in made["buffers"]}
     assert of["offsets"] == of["vector_depth"] == "vertex"
-    assert of["neighbors"] == "edge" and of["control"] is None
+    assert of["neighbors"] == "edge" and of["set_blocks"] is None
     places = sorted((buffer["address"], 4 * buffer["words"]) for buffer in made["buffers"])
     assert all(first + size <= second
                for (first, size), (second, _) in itertools.pairwise(places))

@@ -47,7 +47,7 @@ def test_stand_ins():
     hybrid = ways["cm auto"].plan
     assert {hybrid.first.direction, hybrid.second.direction} == {"push", "pull"}
     assert set(found[GUNROCK].values()) <= set(found[SEP_GRAPH].values())
-    assert not any("auto" in way for way in stand_ins(SETTING, _GRAPHS[0], "sssp")[SEP_GRAPH])
+    assert not any("auto" in way for way in stand_ins(SETTING, _GRAPHS[0], "cc")[SEP_GRAPH])
     for case in stand_ins(SETTING, _GRAPHS[0], "pagerank")[GUNROCK].values():
         assert case.plan.frontier is None and dict(case.plan.parameters) == {"iterations": 1}
 

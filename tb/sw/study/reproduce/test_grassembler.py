@@ -58,7 +58,7 @@ def test_the_candidates():
     searches = found_for("sssp").candidates
     assert all(each.blocked + each.halved + each.chosen + each.ordered <= 1 for each in searches)
     assert {each.frontier for each in searches if each.direction == "push"} == {
-        "queue", "bitmap", "bytemap", "counter", "queue/bitmap", "bitmap/queue"}
+        "queue", "bitmap", "bytemap", "counter", "queue/bitmap"}
     assert {each.direction for each in found_for("bfs").candidates} == {
         "push", "pull", "auto"}
 
