@@ -107,10 +107,11 @@ def test_weaver_race():
     assert done.taken > 0
 
 
-@pytest.mark.parametrize("schedule", ["cm:group=4", "twc:core=9:group=4:warp=3"])
-def test_groups_of_warps(schedule):
+@pytest.mark.parametrize("name, schedule", [
+    ("4x1", "cm:group=2"), ("8x8", "twc:core=9:group=4:warp=3")])
+def test_groups_of_warps(name, schedule):
     """A whole fused loop, in which groups meet at barriers of their own, and all at the core's."""
-    config = lockstep.shape("8x8")
+    config = lockstep.shape(name)
     image = ArrayMemory()
     image.memory = np.zeros(config.memory_bytes, np.uint8)
     with Device.functional(config) as device:

@@ -83,8 +83,8 @@ def test_solved(name, solved, capfd):
 #: For each exercise a file of the solution, a text in it, and a fault in its place; then the tests
 #: of the check that are run.
 FAULTS = {
-    "a-wrong-answer": ("trace", "examples/course/trace/answers.json", '"cycle": 579',
-                       '"cycle": 583', "test_answer"),
+    "a-wrong-answer": ("trace", "examples/course/trace/answers.json", '"cycle": 437',
+                       '"cycle": 441', "test_answer"),
     "an-end-counts": ("counter", "hw/core/divergence.py", "~self.overflow & after.any()",
                       "~self.overflow", "test_by_hand"),
     "the-model-counts-others": ("counter", "sw/golden/simulator.py",
