@@ -117,6 +117,7 @@ def test_budgets(site, open_page, budget):
     run, = finish(tab)
     assert run["verdict"] == "equal" and run["error"] is None
     assert run["cycles"] == result.cycles
+    assert not budget.exceeded_by(result.cycles)
     assert run["shown"] == f"{result.cycles:,}"
     assert run["counters"] == result.counters
     assert run["checksum"] == result.checksum
