@@ -63,6 +63,7 @@ LEGAL = {
     "l1_mshrs": _powers(2, 512),
     "l1_latency": _LATENCIES,
     "load_queue": _powers(2, 512),
+    "load_hints": _one_of(False, True),
     "atomic_words": _one_of("one", "line"),
     "combine": _one_of("lanes", "none"),
     "l2_bytes": _or_zero(_powers(1 << 5, 1 << 23)),
@@ -128,6 +129,10 @@ class HardwareConfig:
     #: cycle as without.
     l1_latency: int = 0
     load_queue: int = 32  #: Load instructions that a core can have outstanding.
+    #: Whether the caches heed the hint of a load that its line is not wanted again soon: the L1 does
+    #: not keep the line, and the L2 replaces it first. Reading of edges has the hint: ``lw.nt`` and
+    #: the like, and the loads of the units ``"eghw"`` and ``"graphpeg"``.
+    load_hints: bool = False
     #: ``"line"``: one access performs an instruction's atomics of global memory on all words of a
     #: line, if their old values are not wanted, and a bank of the L2 has an ALU for each word;
     #: ``"one"``: one access performs the atomics on one word.
@@ -384,6 +389,11 @@ class HardwareConfig:
     def unit(self) -> GatherVariant | None:
         """The record of the unit that hands out edges; ``None`` without a unit."""
         return VARIANTS.get(self.gather)
+
+    @property
+    def tells_once(self) -> bool:
+        """Whether a request to the L2 tells that its line is not wanted again soon."""
+        return self.load_hints or self.scu > 0
 
     @property
     def gather_reads(self) -> bool:

@@ -40,6 +40,7 @@ class Instruction:
     amo: AmoOp | None = None  #: For atomics, the operation.
     size: int = 2  #: For memory instructions, log2 of the access size in bytes.
     signed: bool = False  #: For loads, whether the value is sign-extended.
+    once: bool = False  #: For loads, whether the line is not wanted again soon.
     #: Whether rs2 names a second register that is written; it is not read then. Both results come
     #: from the instruction's unit, the one for ``rd`` first. If both name one register, it keeps
     #: the one for ``rd``.

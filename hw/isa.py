@@ -13,7 +13,7 @@ import dataclasses
 from amaranth.lib import enum
 
 from hw.gather.variants import VARIANTS
-from hw.instruction import (AMO, AUIPC, BRANCH, CUSTOM_0, JAL, JALR, LOAD, LUI, MISC_MEM, OP,
+from hw.instruction import (AMO, AUIPC, BRANCH, CUSTOM_0, CUSTOM_1, JAL, JALR, LOAD, LUI, MISC_MEM, OP,
                             OP_IMM, STORE, SYSTEM, Instruction)
 from hw.operations import (AluOp, AmoOp, BranchOp, CrossOp, DivOp, Format, MemOp, MulOp, Unit,
                            WarpOp)
@@ -152,6 +152,11 @@ def _load(name, funct3, size, signed, doc):
                        size=size, signed=signed, doc=doc)
 
 
+def _load_once(name, funct3, size, doc):
+    return Instruction(name, Format.I, Unit.LSU, MemOp.LOAD, CUSTOM_1, funct3, None, "1", True,
+                       size=size, once=True, doc=f"{doc}; the line is not wanted again soon")
+
+
 def _store(name, funct3, size, doc):
     return Instruction(name, Format.S, Unit.LSU, MemOp.STORE, STORE, funct3, None, "12",
                        size=size, doc=doc)
@@ -192,6 +197,9 @@ _ROWS = (
     _load("lw", 2, 2, True, "load word"),
     _load("lbu", 4, 0, False, "load byte, zero-extended"),
     _load("lhu", 5, 1, False, "load halfword, zero-extended"),
+    _load_once("lw.nt", 2, 2, "load word"),
+    _load_once("lbu.nt", 4, 0, "load byte, zero-extended"),
+    _load_once("lhu.nt", 5, 1, "load halfword, zero-extended"),
     _store("sb", 0, 0, "store byte"),
     _store("sh", 1, 1, "store halfword"),
     _store("sw", 2, 2, "store word"),

@@ -24,7 +24,7 @@ _CROSS = [row for row in INSTRUCTIONS if row.unit is Unit.CROSS]
 _AMOS = [row for row in INSTRUCTIONS if row.format is Format.AMO]
 #: One commutative operation for each word of the common region, in this order.
 _COMMON = [row for row in _AMOS if row.name not in ("amoswap.w", "amocas.w")]
-_LOADS = ("lw", "lw", "lw", "lb", "lbu", "lh", "lhu")
+_LOADS = ("lw", "lw", "lw", "lb", "lbu", "lh", "lhu", "lw.nt", "lbu.nt", "lhu.nt")
 _STORES = ("sw", "sw", "sw", "sb", "sh")
 _CSRS = (Csr.MSCRATCH, Csr.PHASE, Csr.THREAD_ID, Csr.WARP_ID, Csr.CORE_ID, Csr.ACTIVE_MASK,
          Csr.NUM_THREADS, Csr.NUM_WARPS, Csr.NUM_CORES, Csr.CYCLEH, Csr.INSTRETH)
@@ -239,7 +239,7 @@ class SimpleStatements:
             for _ in range(rng.randrange(1, 4)):
                 name = rng.choice(_LOADS)
                 rd = self._variable() if rng.random() < 0.95 else a.zero
-                getattr(a, name)(rd, pointer, self._offset(name))
+                getattr(a, name.replace(".", "_"))(rd, pointer, self._offset(name))
 
     def _store(self):
         a, rng = self.a, self.rng

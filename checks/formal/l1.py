@@ -7,6 +7,9 @@ coalescer, load queue and L2: a lane has one access under way; an atomic whose o
 is wanted belongs to one lane; only requested lines are answered; a launch comes when nothing is
 under way. The proof ignores the contents of words.
 
+A line that only loads with the hint have asked for is not kept: no load hits before the first load
+without the hint.
+
 The proof has no invariants, so it holds only for the first cycles after reset. These cycles are
 enough to fetch, install and hit a line, as the covers show. The assertions inside the L1 and its
 MSHRs are checked too.
@@ -135,6 +138,15 @@ class L1Promise(Harness):
             Cover(answers & answer.tag.atomic, "an atomic is answered"),
             Cover(dut.loaded_valid & local[config.long], "an atomic of local memory is answered"),
         ]
+
+        if config.load_hints:
+            plain = Signal()            # a load without the hint was taken
+            m.d.sync += plain.eq(plain | takes & (access.op == AccessOp.LOAD) & ~access.once)
+            m.d.comb += [
+                Assert(plain | ~dut.load_hit),
+                Cover(~plain & dut.loaded_valid & peek.signal("r1_replay"),
+                      "a line is given, and not kept"),
+            ]
 
         # No owed lane is forgotten. The load queue, and not the L1, is busy with atomics.
         missing = Cat((owed[slot] & ~atomics[slot]).any() for slot in slots).any()

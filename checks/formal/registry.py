@@ -351,20 +351,20 @@ PROPERTIES = (
         "l1", "loads",
         "each lane of a load, or of an atomic whose old value is wanted, gets its line once; no "
         "tag is used twice at a time; all assertions inside hold: queues do not overflow, a line "
-        "is in one way",
+        "is in one way; loads with the hint keep no line",
         "a lane has one access under way; only requests are answered",
         (*(Proof(f"{shape}, 4 sets x 4 ways" + ", long" * (pipeline == "long"),
                  lambda threads=threads, pipeline=pipeline: L1Promise(_config(
-                     warps=1, threads=threads, l1_ways=4, pipeline=pipeline)),
+                     warps=1, threads=threads, l1_ways=4, pipeline=pipeline, load_hints=True)),
                  "bounded", depth, full)
            for shape, threads, pipeline, depth, full in (
                ("1 lane", 1, "short", 12, False), ("1 lane", 1, "long", 10, False),
                ("2 lanes", 2, "short", 12, True))),
          Proof("1 lane, the second of 2 banks, 4 sets x 4 ways", lambda: L1Promise(_config(
-             warps=1, threads=1, **_BANKS | {"l1_ways": 4}), 1), "bounded", 12)),
+             warps=1, threads=1, load_hints=True, **_BANKS | {"l1_ways": 4}), 1), "bounded", 12)),
         covers=("a load hits", "a store writes a line in the L1", "an atomic drops a line",
                 "a load takes its words from a stale line", "an atomic is answered",
-                "an atomic of local memory is answered"), reach=12),
+                "an atomic of local memory is answered", "a line is given, and not kept"), reach=12),
     *_streams("l1", lambda: L1(_config(l1_ways=4)), "2 lanes, 4 sets x 4 ways",
               kept=("access", "request", "response"), reach=11),
     Property(

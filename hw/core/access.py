@@ -53,10 +53,12 @@ def instruction_layout(config: HardwareConfig):
 
     ``compare`` has the values that CAS compares with memory. ``of_unit`` is high for an access of
     the unit that hands out edges, if there is a unit that reads memory; ``rd`` is its tag then.
+    ``once``, only with ``load_hints``, is high for a load whose line is not wanted again soon.
     """
     lanes = data.ArrayLayout(32, config.threads)
     return data.StructLayout({
         **({"of_unit": 1} if config.gather_reads else {}),
+        **({"once": 1} if config.load_hints else {}),
         "op": MemOp, "amo": AmoOp, "size": 2, "signed": 1, "writes": 1,
         "warp": index_bits(config.warps), "rd": 5, "pc": 32, "mask": config.threads,
         "address": lanes, "data": lanes, "compare": lanes,
@@ -95,10 +97,11 @@ def pass_layout(config: HardwareConfig):
     The operands of an atomic's lanes that access one word are combined. A pass of CAS has one lane,
     and the value to compare with is in the word beside the lane's: the word whose number differs in
     the lowest bit. ``slot`` is the load's slot in the load queue. ``line`` counts the bank's lines
-    from the start of global memory.
+    from the start of global memory. ``once`` is as in :func:`instruction_layout`.
     """
     return data.StructLayout({
         "op": AccessOp, "amo": AmoOp, "wanted": 1,
+        **({"once": 1} if config.load_hints else {}),
         "slot": index_bits(config.load_queue), "lanes": config.threads,
         "line": mapped_bits(config),
         "data": line_layout(config), "mask": config.line_bytes,

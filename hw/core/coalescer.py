@@ -543,6 +543,8 @@ class Coalescer(wiring.Component):
             access.line.eq(picked.address[config.line_bits + bank_bits(config):]),
             access.mask.eq(mask), access.data.eq(placed),
         ]
+        if config.load_hints:
+            m.d.comb += access.once.eq(current.once)
         # The word beside that of a CAS holds the value to compare with.
         with m.If((current.op == MemOp.AMO) & (current.amo == AmoOp.CAS)):
             for word in range(config.line_words):

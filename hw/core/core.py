@@ -442,6 +442,8 @@ class Core(wiring.Component):
             memory.pc.eq(pc), memory.mask.eq(x.mask), memory.data.eq(x.b),
             memory.compare.eq(x.c), memory.address.eq(Cat(addresses)),
         ]
+        if self._config.load_hints:
+            m.d.comb += memory.once.eq(op.once)
         m.d[self._timing.later] += [
             scheduler.local_wait.eq(lsu.started_local),
             scheduler.local_warp.eq(lsu.started_warp),

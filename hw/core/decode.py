@@ -41,7 +41,7 @@ _IMMEDIATES = {Format.I: Immediate.I, Format.SH: Immediate.SHIFT, Format.S: Imme
 #: Fields of both layouts.
 _COMMON = {
     "unit": Unit, "op": 4, "branch": BranchOp, "amo": AmoOp, "size": 2, "signed": 1,
-    "use_imm": 1, "writes": 1, "changes": 1,
+    "once": 1, "use_imm": 1, "writes": 1, "changes": 1,
 }
 
 
@@ -89,6 +89,7 @@ def second_destination(config: HardwareConfig, decoded):
 #: Results of the first step for a word that is no instruction.
 _ILLEGAL = {
     "unit": Unit.WARP.value, "op": WarpOp.TRAP.value, "branch": 0, "amo": 0, "size": 0, "signed": 0,
+    "once": 0,
     "use_imm": 0, "writes": 0, "changes": 1, "immediate": Immediate.WORD.value, "named": 0,
     "third_is_rd": 0, "cause": Cause.ILLEGAL.value,
 }
@@ -103,6 +104,7 @@ def _said(row):
     return {
         "unit": row.unit.value, "op": row.op.value, "branch": row.branch.value,
         "amo": 0 if row.amo is None else row.amo.value, "size": row.size, "signed": row.signed,
+        "once": row.once,
         # Branches compare registers and add the immediate to the PC.
         "use_imm": row.format is Format.CSI
         or (row.format in _IMMEDIATES and row.format is not Format.B),

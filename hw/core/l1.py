@@ -27,6 +27,10 @@ A store or atomic that overtakes the fetch of its line makes the fetch stale. Lo
 the store or atomic still take their words from the line, but the line is not kept. Loads that come
 after fetch the line again. So a lane always sees its own stores and atomics.
 
+With hints, a load may say that its line is not wanted again soon. If it misses, the line is not
+installed, and replaces no other. Loads that join its MSHR take their words from the line as usual.
+The request tells the L2.
+
 With sectors, a line has a valid bit for each. A load hits if the sectors of its words are there. A
 load that misses asks for its sectors only. It joins the MSHR of its line if that asks for all of
 them. Otherwise it takes an MSHR of its own, which asks for the sectors of both, and which later
@@ -98,7 +102,8 @@ class _Parts:
                 granularity=8 * config.line_bytes // sectors if sectors > 1 else None))
         m.submodules.replacement = self.replacement = Replacement(sets=sets, ways=ways)
         waiting_shape = data.StructLayout({
-            "slot": index_bits(config.load_queue), "lanes": config.threads})
+            "slot": index_bits(config.load_queue), "lanes": config.threads,
+            **({"once": 1} if config.load_hints else {})})
         mshrs = config.l1_mshrs // config.l1_banks
         m.submodules.misses = self.misses = MissTable(
             mshrs=mshrs, entries=max(2 * mshrs, config.load_queue),
@@ -419,6 +424,7 @@ class L1(wiring.Component):
             misses.payload.slot.eq(access.slot), misses.payload.lanes.eq(access.lanes),
             misses.insert.eq(is_.load & ~found.hit),
             misses.stale.eq(is_.store | is_.amo), misses.stale_all.eq(is_.fence | self.flush),
+            *([misses.payload.once.eq(access.once)] if self._config.load_hints else []),
             self.load_access.eq(is_.load), self.load_hit.eq(is_.load & found.hit),
             self.store_access.eq(is_.store), self.local_access.eq(found.is_local),
             self.atomic_access.eq(is_.amo),
@@ -448,6 +454,8 @@ class L1(wiring.Component):
         is_, s2_set = s2.is_, s2.access.line[:parts.set_bits]
         r1_set, r1_tag = r1.line[:parts.set_bits], r1.line[parts.set_bits:]
         writes = Cat(one.is_.store | one.is_.amo for one in taken).any()
+        # Whether the first load of the list wants its line to stay.
+        stays = ~parts.misses.replay_payload.once if self._config.load_hints else Const(1)
         valid = parts.r1_valid_read.data
         there = Signal(ways)            # the way that has other sectors of the line
         sectors = Signal(self._config.sectors, name="sectors_after")
@@ -458,7 +466,7 @@ class L1(wiring.Component):
             r1.into.eq(Mux(~r1.installs, 0, Mux(there.any(), there, replacement.victim))),
             sectors.eq(r1.sectors | and_or(there, list(valid))),
             r1.goes.eq(r1.valid & ~found.gives & ~(r1.fill & writes)),
-            r1.installs.eq(r1.goes & r1.fill),
+            r1.installs.eq(r1.goes & r1.fill & stays),
             parts.r1_valid_read.addr.eq(r1_set),
             replacement.set.eq(r1_set), replacement.valid.eq(Cat(one.any() for one in valid)),
             replacement.touched_set.eq(Mux(r1.installs, r1_set, s2_set)),
@@ -538,6 +546,7 @@ class L1(wiring.Component):
             asked.data.eq(access.data),
             asked.tag.atomic.eq(is_.amo), asked.tag.mshr.eq(misses.index),
             asked.tag.slot.eq(access.slot), asked.tag.lane.eq(encode(lane)),
+            *([asked.once.eq(is_.load & access.once)] if config.load_hints else []),
             asks.eq(is_.store | is_.amo | is_.load & ~found.hit & (
                 ~misses.match if config.sectors == 1 else ~misses.match | misses.apart)),
             self.request.payload.eq(data.View(core_request_layout(config), requests.r_data)),

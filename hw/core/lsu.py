@@ -190,6 +190,8 @@ class LoadStoreUnit(wiring.Component):
                 of_unit.mask.eq(access.mask), of_unit.address.eq(access.address),
                 of_unit.data.eq(access.data),
             ]
+            if config.load_hints:
+                m.d.comb += of_unit.once.eq(access.once)
         with m.Else():
             m.d.comb += of_unit.eq(queue.o.payload)
         return joined

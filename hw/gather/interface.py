@@ -132,6 +132,8 @@ def access_layout(config):
         Byte addresses, multiples of 4, in global or local memory; and the words of a store.
     store : unsigned(1)
         Whether it is a store.
+    once : unsigned(1)
+        A load of edges, which are read once: the L1 need not keep the line (``load_hints``).
     tag : tag_shape(config)
         Comes back with the data of a load.
     warp : unsigned
@@ -140,7 +142,7 @@ def access_layout(config):
         Lanes that take part, at least one.
     """
     lanes = data.ArrayLayout(32, config.threads)
-    return data.StructLayout({"address": lanes, "data": lanes, "store": 1,
+    return data.StructLayout({"address": lanes, "data": lanes, "store": 1, "once": 1,
                               "tag": tag_shape(config), "warp": warp_shape(config),
                               "mask": config.threads})
 

@@ -93,7 +93,7 @@ class _Parts:
             mshrs=config.l2_mshrs, entries=2 * config.l2_mshrs, line_bits=self.line_bits,
             payload=core_request_layout(config), sectors=sectors, ahead=timing.looks_ahead)
         m.submodules.replacement = self.replacement = Replacement(
-            sets=self.sets, ways=self.ways, passing=config.scu > 0)
+            sets=self.sets, ways=self.ways, passing=config.tells_once)
         self.fetch_shape = data.StructLayout({
             "line": self.line_bits, "tag": ceil_log2(config.l2_mshrs), "sectors": masked})
         m.submodules.fetches = self.fetches = fifo.SyncFIFO(
@@ -430,7 +430,7 @@ class L2Bank(wiring.Component):
             replacement.set.eq(act_set), replacement.touched_set.eq(act_set),
             replacement.valid.eq(valid_ways),
             replacement.touch.eq(Mux(act.valid & ~is_flush, found.way, 0)),
-            *([replacement.once.eq(act.request.once)] if self._config.scu else []),
+            *([replacement.once.eq(act.request.once)] if self._config.tells_once else []),
         ]
         return found
 

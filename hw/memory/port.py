@@ -81,13 +81,14 @@ def core_request_layout(config: HardwareConfig):
     the bytes of the words: of one word, unless the configuration has atomics of whole lines. CAS
     always has one word. The word beside it, whose number differs in the lowest bit, is the value to
     compare with. For READ, ``mask`` has bytes of the wanted sectors, and no meaning if lines are
-    not divided. ``once``, only with an SCU, says that the line is not wanted again soon.
+    not divided. ``once``, only with an SCU or ``load_hints``, says that the line is not wanted again
+    soon.
     """
     return data.StructLayout({
         "op": LineOp,
         "amo": AmoOp,
         "wanted": 1,
-        **({"once": 1} if config.scu else {}),
+        **({"once": 1} if config.tells_once else {}),
         "line": 32 - config.line_bits,
         "data": line_layout(config),
         "mask": config.line_bytes,

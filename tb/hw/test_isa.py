@@ -155,6 +155,9 @@ KNOWN_WORDS = [
     ("amoxor.w a0, a2, (a1)", 0x20C5A52F), ("amoor.w a0, a2, (a1)", 0x40C5A52F),
     ("amoand.w a0, a2, (a1)", 0x60C5A52F), ("amomin.w a0, a2, (a1)", 0x80C5A52F),
     ("amomax.w a0, a2, (a1)", 0xA0C5A52F), ("amominu.w a0, a2, (a1)", 0xC0C5A52F),
+    # Ours: LOAD's layout and funct3 in custom-1.
+    ("lw.nt a5, 8(sp)", 0x008127AB), ("lbu.nt a5, -1(a4)", 0xFFF747AB),
+    ("lhu.nt a5, 2(a4)", 0x002757AB),
     # SIMT words of Vortex 2.x: custom-0, funct7 = 0; Weaver words of SparseWeaver, table 4.2.
     ("tmc a0", 0x0005000B), ("split a1, a0", 0x0005258B), ("join a1", 0x0005B00B),
     ("bar a0, a1", 0x00B5400B), ("pred a0, a1", 0x00B5500B),

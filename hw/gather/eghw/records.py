@@ -68,7 +68,7 @@ class Records(wiring.Component):
         m.d.comb += [
             self.load.valid.eq(self.work.valid & work.mask.any()),
             load.tag.eq(Mux(seconds, AccessTag.WEIGHTS, AccessTag.NEIGHBORS)),
-            load.warp.eq(self.warp), load.mask.eq(work.mask),
+            load.once.eq(1), load.warp.eq(self.warp), load.mask.eq(work.mask),
             distance.eq(Mux(seconds, self.weights, 0)),
             *(load.address[lane].eq((work.edge[lane] << 2) + distance) for lane in range(threads)),
         ]

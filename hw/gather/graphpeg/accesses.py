@@ -158,6 +158,7 @@ class Accesses(wiring.Component):
             beside.eq(distance + Mux(ask.pairs & ~self.store.valid, 4, 0)),
             access.store.eq(self.store.valid), access.tag.eq(encode(number)),
             access.warp.eq(self.warp), access.data.eq(store.data),
+            access.once.eq((ask.kind == LoadKind.NEIGHBORS) | (ask.kind == LoadKind.WEIGHTS)),
             access.mask.eq(Mux(self.store.valid, store.mask, ask.mask)),
             *(access.address[lane].eq(Mux(self.store.valid, store.word[lane], ask.word[lane])
                                       + (beside if lane % 2 else distance))

@@ -93,6 +93,7 @@ void Core<L>::execute(Warp<L>& warp, u64 count) {
         case Op::BGEU: JUMP_IF(u32, >=);
 
         case Op::LB: case Op::LH: case Op::LW: case Op::LBU: case Op::LHU:
+        case Op::LW_NT: case Op::LBU_NT: case Op::LHU_NT:
             load(warp, ins);
             break;
         case Op::SB: case Op::SH: case Op::SW:
@@ -273,8 +274,8 @@ void Core<L>::load(Warp<L>& warp, const Instruction& ins) {
     switch (ins.op) {
     case Op::LB: each(std::int8_t{}); break;
     case Op::LH: each(std::int16_t{}); break;
-    case Op::LBU: each(u8{}); break;
-    case Op::LHU: each(u16{}); break;
+    case Op::LBU: case Op::LBU_NT: each(u8{}); break;
+    case Op::LHU: case Op::LHU_NT: each(u16{}); break;
     default: each(u32{}); break;
     }
 }

@@ -168,7 +168,7 @@ class _Diagonals(FixedRows):
             a.slli(where, number, 2)
             a.add(where, where, k.constant(k.address(self.array("values"))))
             for index, edge in enumerate(edges):
-                a.lw(edge.weight, where, 4 * self.spacing(k) * index)
+                self.load_edge(k, edge.weight, where, offset=4 * self.spacing(k) * index)
         for index, edge in enumerate(edges):
             if index:
                 a.addi(number, number, self.spacing(k))

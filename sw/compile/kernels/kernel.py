@@ -403,9 +403,12 @@ class Kernel:
         elif into is not source:
             self.a.mv(into, source)
 
-    def load(self, into, base, width, offset=0):
-        """Load an unsigned number of ``width`` bytes."""
-        {1: self.a.lbu, 2: self.a.lhu, 4: self.a.lw}[width](into, base, offset)
+    def load(self, into, base, width, offset=0, *, once=False):
+        """Load an unsigned number of ``width`` bytes. ``once``: its line is not wanted again soon.
+        """
+        a = self.a
+        plain, hinted = {1: (a.lbu, a.lbu_nt), 2: (a.lhu, a.lhu_nt), 4: (a.lw, a.lw_nt)}[width]
+        (hinted if once else plain)(into, base, offset)
 
     def times(self, into, source, factor):
         """``into`` = ``source`` times a constant."""

@@ -59,6 +59,7 @@ class Operation:
     warp: int = 0
     rd: int = 0
     pc: int = 0
+    once: int = 0
 
     def __post_init__(self):
         if self.data is None:
@@ -81,7 +82,8 @@ class Operation:
         has_addresses = self.op is not MemOp.FENCE
         local = [has_addresses and is_local(config, address) for address in self.address]
         failing = [lane_fault(config, self, lane) is not None for lane in range(len(self.address))]
-        return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)} | {
+        return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)
+                if field.name != "once" or config.load_hints} | {
             name: sum(bit << lane for lane, bit in enumerate(bits))
             for name, bits in (("local", local), ("failing", failing))}
 

@@ -92,7 +92,8 @@ def expected(row, word):
     if "d" in row.reads or row.unit is Unit.ALU:
         fields["rs3"] = rd
     if row.unit is Unit.LSU:
-        fields |= {"size": row.size, "signed": int(row.signed)}
+        fields |= {"size": row.size, "signed": int(row.signed),
+                   "once": int(row.once)}
     if row.amo is not None:
         fields["amo"] = row.amo
     if row.op is WarpOp.TRAP:

@@ -280,6 +280,36 @@ async def hits(dut):
 
 
 @cocotb.test()
+async def lines_loaded_once(dut):
+    """A line that a load with the hint brings serves this load and those that join it, and replaces
+    no other. A load with the hint hits like any other; one without it installs the line."""
+    bench = await Bench.start(dut)
+    config, make = bench.config, Program(bench)
+    way, count = config.l1_bytes // config.l1_ways, config.l1_ways    # lines of one set
+    wanted = [way * i for i in range(count)]
+
+    async def hit(base, **fields):
+        before = bench.events["load_hit"]
+        await bench.run(make(LOAD, base, **fields))
+        return bench.events["load_hit"] - before
+
+    assert not any([await hit(base) for base in wanted])
+    assert not any([await hit(way * (count + turn // 2), once=1) for turn in range(8)])
+    assert all([await hit(base, once=base // way % 2) for base in wanted])
+    assert not await hit(way * count)
+    assert await hit(way * count, once=1)
+    # Of the loads that wait for a line the first decides.
+    bench.l2.latency = (60, 60)
+    for first in (0, 1):
+        await bench.run(make(FENCE, 0))
+        bench.l2.requests.clear()
+        await bench.run(make(LOAD, 0, once=first), make(LOAD, 0, once=1 - first))
+        assert [request.once for request in bench.l2.requests] == [first]
+        assert await hit(0) == 1 - first
+    await bench.verify()
+
+
+@cocotb.test()
 async def hits_of_a_direct_mapped_cache(dut):
     """With one way, hits of random instructions one at a time are those of the model."""
     bench = await Bench.start(dut)
@@ -570,7 +600,7 @@ TESTS = ["against_model", "few_lines", "program_order", "fences_order_requests",
 WIDE = ["few_lines", "fences_order_requests", "compare_and_swap", "hits", "timing_of_hits"]
 WIDEST = ["compare_and_swap", "timing_of_hits"]
 ONE_WAY = ["hits_of_a_direct_mapped_cache"]
-SECTORS = ["sectors"]
+SECTORS, HINTS = ["sectors"], ["lines_loaded_once"]
 
 
 @pytest.mark.parametrize("shape", [
@@ -579,7 +609,8 @@ SECTORS = ["sectors"]
 @pytest.mark.sample(2)
 def test_load_store_unit(simulator, shape):
     config = bench_unit.SHAPES[shape]
-    tests = (TESTS + ONE_WAY * (config["l1_ways"] == 1) + SECTORS * ("sector_bytes" in config))
+    tests = (TESTS + ONE_WAY * (config["l1_ways"] == 1) + SECTORS * ("sector_bytes" in config)
+             + HINTS * ("load_hints" in config))
     if simulator == "icarus" and config["threads"] > 4:      # Icarus takes long for wide designs
         tests = WIDE if config["threads"] < 32 else WIDEST
     bench_unit.run(shape, __name__, simulator=simulator, tests=tests)
@@ -587,7 +618,7 @@ def test_load_store_unit(simulator, shape):
 
 def test_every_bench_is_run():
     benches = {name for name, value in globals().items() if isinstance(value, type(hits))}
-    assert benches == {*TESTS, *ONE_WAY, *SECTORS}
+    assert benches == {*TESTS, *ONE_WAY, *SECTORS, *HINTS}
 
 
 def test_init_wrong_config():

@@ -103,6 +103,8 @@ class Traffic:
             rd=rng.randrange(32), pc=rng.getrandbits(30) << 2)
         if op is MemOp.AMO:
             made.writes = rng.randrange(2)
+        if op is MemOp.LOAD and config.load_hints:
+            made.once = rng.randrange(2)
         if op is MemOp.FENCE:
             made.address = [rng.getrandbits(32) for _ in address]
         for name, field in fields.items():

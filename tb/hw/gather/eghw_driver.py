@@ -18,6 +18,11 @@ _IDS, _WEIGHTS = (MemoryMap.GLOBAL + (1 << 16) * i for i in range(1, 3))
 _OFFSETS, _EDGES = ((1 << 32) - (1 << 16) * i for i in (4, 3))
 
 
+def of_edges(address):
+    """Whether a neighbour or a weight is at an address."""
+    return address >= _EDGES or _WEIGHTS <= address < _WEIGHTS + (1 << 16)
+
+
 class Memory(dict):
     """Words by their address. A word that was never stored tells its address."""
 
@@ -218,6 +223,7 @@ class Core(Warps):
                 for lane in lanes:
                     self.memory.store_word(int(item.address[lane]), item.data[lane])
                 continue
+            assert item.once == of_edges(int(item.address[lanes[0]]))
             words = [self.memory.load_word(int(item.address[lane])) if lane in lanes
                      else self.rng.getrandbits(32) for lane in range(self.threads)]
             self._loads.append([self.rng.randint(1, self.latency), {

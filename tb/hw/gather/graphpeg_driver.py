@@ -6,7 +6,7 @@ from hw.gather.interface import access_layout, fetched_layout
 from hw.isa import MemoryMap
 from hw.operations import NONE, GatherOp, GatherSetting, InputMode
 from tb.clocking import integer, tick
-from tb.hw.gather.eghw_driver import Graph, Memory
+from tb.hw.gather.eghw_driver import Graph, Memory, of_edges
 from tb.hw.gather.warps import Warps
 from tb.streams import StreamSink, StreamSource
 
@@ -267,6 +267,7 @@ class Core(Warps):
                 for lane, address in zip(lanes, addresses):
                     self.memory.store_word(address, item.data[lane])
                 continue
+            assert item.once == of_edges(addresses[0])
             self.loads.append(addresses)
             words = [self.memory.load_word(int(item.address[lane])) if lane in lanes
                      else self.rng.getrandbits(32) for lane in range(self.threads)]

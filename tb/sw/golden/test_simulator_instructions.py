@@ -101,7 +101,8 @@ def test_every_instruction_is_tested():
                  or row.format in (Format.CSR, Format.CSI)}
     here = {*DEFINITIONS, *BRANCHES, *ATOMICS, *VOTES, *SHUFFLES, "amocas.w", "lui", "auipc",
             "jal", "jalr", "fence", "addi", "slti", "sltiu", "xori", "ori", "andi", "slli",
-            "srli", "srai", "lb", "lh", "lw", "lbu", "lhu", "sb", "sh", "sw"}
+            "srli", "srai", "lb", "lh", "lw", "lbu", "lhu", "sb", "sh", "sw",
+            "lw.nt", "lbu.nt", "lhu.nt"}
     assert here | elsewhere == set(BY_NAME)
 
 
@@ -246,7 +247,7 @@ def memory_bytes(simulator, address, size):
     return memory[address - base:address - base + size]
 
 
-@pytest.mark.parametrize("name", ["lb", "lh", "lw", "lbu", "lhu"])
+@pytest.mark.parametrize("name", ["lb", "lh", "lw", "lbu", "lhu", "lw.nt", "lbu.nt", "lhu.nt"])
 @settings(max_examples=60, deadline=None)
 @given(st.data(), masks, st.integers(-100, 100), st.sampled_from([0, 1, 3]),
        st.sampled_from(["all", "global", "local"]))

@@ -258,12 +258,14 @@ class RecordLayout(Layout):
 
     def get_edge(self, k, place, edges):
         for index, edge in enumerate(edges):
-            k.load(edge.neighbor.reg, place, self.edge_bytes, self.spacing(k) * index)
+            self.load_edge(k, edge.neighbor.reg, place, self.edge_bytes,
+                           self.spacing(k) * index)
         if edges[0].weight:
             where = k.a.reg("where")
             self._weight_at(k, place, where)
             for index, edge in enumerate(edges):
-                k.a.lw(edge.weight, where, self.spacing(k) * 4 // self.edge_bytes * index)
+                self.load_edge(k, edge.weight, where,
+                               offset=self.spacing(k) * 4 // self.edge_bytes * index)
         if self.local:
             self._to_addresses(k, edges)
 

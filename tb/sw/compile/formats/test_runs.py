@@ -6,6 +6,7 @@ pulling                 test_pulling_where_rows_do_not_ascend,
                         test_pulling_from_diagonals_alone
 compaction              test_compaction_of_reordered_vertices
 room behind the rows    test_kernels_read_rows_behind_the_last
+lines read once         test_loads_of_edges_have_hints
 refused                 test_refused, test_a_queue_needs_whole_rows
 ======================  ========================================================
 """
@@ -42,6 +43,23 @@ def test_kernels_read_rows_behind_the_last(schedule):
     flags = 4 * task.buffers.words(layout.array("neighbors"))
     assert flags >= layout.width * layout.rows
     assert (flags >= layout.width * (layout.rows + side.rows_over)) == (schedule == "vm")
+
+
+@pytest.mark.parametrize("schedule, hints", [
+    ("em", {"base", "neighbor", "weight"}), ("wm", {"neighbor", "weight"}),
+    ("weaver", {"neighbor", "weight"}), ("vwc:width=4", {"neighbor", "weight"}),
+    # A lane that goes through a row alone comes back to the line.
+    ("vm", set()), ("vwc:width=2", set())])
+def test_loads_of_edges_have_hints(schedule, hints):
+    """A warp that takes a line of an edge's words at once is done with the line."""
+    def hinted(hardware):
+        with Device.functional(hardware) as device:
+            task = device.plan("sssp", SKEWED.weighted(9), schedule=schedule, direction="push")
+        return {line.split()[1].rstrip("0123456789,") for line in task.program.lines
+                if ".nt " in line}
+
+    assert not hinted(config(4, 4))
+    assert hinted(config(4, 4).replace(load_hints=True)) == hints
 
 
 @pytest.mark.parametrize("order", ORDERS)
