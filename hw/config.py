@@ -129,9 +129,9 @@ class HardwareConfig:
     #: cycle as without.
     l1_latency: int = 0
     load_queue: int = 32  #: Load instructions that a core can have outstanding.
-    #: Whether the caches heed the hint of a load that its line is not wanted again soon: the L1 does
-    #: not keep the line, and the L2 replaces it first. Reading of edges has the hint: ``lw.nt`` and
-    #: the like, and the loads of the units ``"eghw"`` and ``"graphpeg"``.
+    #: Whether the caches heed a load's hint that its line is not wanted again soon: the L1 does not
+    #: keep the line, and the L2 replaces it first. ``lw.nt`` and the like have the hint, and the
+    #: loads of edges by the units ``"eghw"`` and ``"graphpeg"``.
     load_hints: bool = False
     #: ``"line"``: one access performs an instruction's atomics of global memory on all words of a
     #: line, if their old values are not wanted, and a bank of the L2 has an ALU for each word;

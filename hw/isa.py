@@ -13,8 +13,8 @@ import dataclasses
 from amaranth.lib import enum
 
 from hw.gather.variants import VARIANTS
-from hw.instruction import (AMO, AUIPC, BRANCH, CUSTOM_0, CUSTOM_1, JAL, JALR, LOAD, LUI, MISC_MEM, OP,
-                            OP_IMM, STORE, SYSTEM, Instruction)
+from hw.instruction import (AMO, AUIPC, BRANCH, CUSTOM_0, CUSTOM_1, JAL, JALR, LOAD, LUI,
+                            MISC_MEM, OP, OP_IMM, STORE, SYSTEM, Instruction)
 from hw.operations import (AluOp, AmoOp, BranchOp, CrossOp, DivOp, Format, MemOp, MulOp, Unit,
                            WarpOp)
 

@@ -364,7 +364,8 @@ PROPERTIES = (
              warps=1, threads=1, load_hints=True, **_BANKS | {"l1_ways": 4}), 1), "bounded", 12)),
         covers=("a load hits", "a store writes a line in the L1", "an atomic drops a line",
                 "a load takes its words from a stale line", "an atomic is answered",
-                "an atomic of local memory is answered", "a line is given, and not kept"), reach=12),
+                "an atomic of local memory is answered", "a line is given, and not kept"),
+        reach=12),
     *_streams("l1", lambda: L1(_config(l1_ways=4)), "2 lanes, 4 sets x 4 ways",
               kept=("access", "request", "response"), reach=11),
     Property(

@@ -81,8 +81,8 @@ def core_request_layout(config: HardwareConfig):
     the bytes of the words: of one word, unless the configuration has atomics of whole lines. CAS
     always has one word. The word beside it, whose number differs in the lowest bit, is the value to
     compare with. For READ, ``mask`` has bytes of the wanted sectors, and no meaning if lines are
-    not divided. ``once``, only with an SCU or ``load_hints``, says that the line is not wanted again
-    soon.
+    not divided. ``once``, only with an SCU or ``load_hints``, says that the line is not wanted
+    again soon.
     """
     return data.StructLayout({
         "op": LineOp,

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sw.compile.formats.storage_format import Layout
+from sw.compile.formats.storage_format import Layout, load_edge
 from sw.compile.kernels.kernel import log2
 
 
@@ -22,7 +22,7 @@ class AddressedEdges(Layout):
 
     def get_edge(self, k, place, edges):
         for index, edge in enumerate(edges):
-            self.load_edge(k, edge.neighbor.reg, place, offset=self.spacing(k) * index)
+            load_edge(k, edge.neighbor.reg, place, offset=self.spacing(k) * index)
         if edges[0].weight:
             self.load_beside(k, "weights", place, [edge.weight for edge in edges])
 
@@ -34,7 +34,7 @@ class AddressedEdges(Layout):
         where = k.a.reg("where")
         k.a.add(where, location, k.distance(self.array("neighbors"), self.array(array)))
         for index, register in enumerate(into):
-            self.load_edge(k, register, where, offset=self.spacing(k) * index)
+            load_edge(k, register, where, offset=self.spacing(k) * index)
 
 
 class CompressedRows(AddressedEdges):

@@ -4,7 +4,7 @@
 import numpy as np
 
 from sw.graph.compress import compress, expand
-from .storage_format import StorageFormat
+from .storage_format import StorageFormat, load_edge
 from .compressed import CompressedRows
 from .fixed import FixedRows
 from .image import Image, refuse_larger
@@ -168,7 +168,7 @@ class _Diagonals(FixedRows):
             a.slli(where, number, 2)
             a.add(where, where, k.constant(k.address(self.array("values"))))
             for index, edge in enumerate(edges):
-                self.load_edge(k, edge.weight, where, offset=4 * self.spacing(k) * index)
+                load_edge(k, edge.weight, where, offset=4 * self.spacing(k) * index)
         for index, edge in enumerate(edges):
             if index:
                 a.addi(number, number, self.spacing(k))

@@ -10,7 +10,19 @@ if TYPE_CHECKING:
     from sw.compile.formats.image import Image
 
 
-__all__ = ["Layout", "StorageFormat"]
+__all__ = ["Layout", "StorageFormat", "load_edge"]
+
+
+def load_edge(k, into, place, width=4, offset=0):
+    """Load an unsigned number of ``width`` bytes that belongs to an edge.
+
+    A superstep reads a number of an edge once. So its line is not wanted again, if the lanes of a
+    warp take a line of such numbers at once. A lane that goes through a row alone comes back for
+    the rest of the line.
+    """
+    lanes = k.lanes_apart if k.task.schedule.owns_base else k.config.threads
+    k.load(into, place, width, offset,
+           once=k.config.load_hints and lanes * width >= k.config.line_bytes)
 
 
 class StorageFormat:
@@ -147,17 +159,6 @@ class Layout:
         schedule = self.task.schedule
         whole = schedule.needs == "edges" or schedule.shares_rows
         return self.task.config.threads if whole else k.lanes_apart
-
-    def load_edge(self, k, into, place, width=4, offset=0):
-        """Load an unsigned number of ``width`` bytes that belongs to an edge.
-
-        A number of an edge is read once in a superstep. So its line is not wanted again, if the
-        lanes take a line of such numbers at once. A lane that goes through a row alone comes back
-        for the rest of the line.
-        """
-        lanes = k.lanes_apart if self.task.schedule.owns_base else k.config.threads
-        k.load(into, place, width, offset,
-               once=k.config.load_hints and lanes * width >= k.config.line_bytes)
 
     @property
     def places(self) -> int:

@@ -12,7 +12,7 @@ in one cluster, the cluster is a constant.
 
 import numpy as np
 
-from sw.compile.formats.storage_format import Layout
+from sw.compile.formats.storage_format import Layout, load_edge
 from sw.compile.kernels.kernel import log2
 
 from .geometry import INTRA
@@ -258,14 +258,13 @@ class RecordLayout(Layout):
 
     def get_edge(self, k, place, edges):
         for index, edge in enumerate(edges):
-            self.load_edge(k, edge.neighbor.reg, place, self.edge_bytes,
-                           self.spacing(k) * index)
+            load_edge(k, edge.neighbor.reg, place, self.edge_bytes, self.spacing(k) * index)
         if edges[0].weight:
             where = k.a.reg("where")
             self._weight_at(k, place, where)
             for index, edge in enumerate(edges):
-                self.load_edge(k, edge.weight, where,
-                               offset=self.spacing(k) * 4 // self.edge_bytes * index)
+                load_edge(k, edge.weight, where,
+                          offset=self.spacing(k) * 4 // self.edge_bytes * index)
         if self.local:
             self._to_addresses(k, edges)
 
