@@ -51,7 +51,8 @@ SHORT = {"pagerank": "(iterations=2)", "label_propagation": "(iterations=2)",
          "gcn": "(columns=6,density=0.5,dimension=2)"}
 
 NAMED = ["gcn", *programs.names()]
-EXAMPLES = sorted(map(str, (ROOT / "examples/programs").glob("*.py")))
+FOLDERS = "examples/programs", "checks/metamorphic/texts"
+FILES = [str(path) for folder in FOLDERS for path in sorted((ROOT / folder).glob("[!_]*.py"))]
 
 
 def plans(*axes):
@@ -75,7 +76,8 @@ def options(*names):
 
 #: {group: plans}. Plans that are refused have no row.
 GROUPS = {
-    "programs": plans([*NAMED, *EXAMPLES], field("schedule", ["vm", "weaver"])),
+    "programs": plans(NAMED, field("schedule", ["vm", "weaver"])),
+    "files": plans(FILES, ["schedule=vm"]),
     "schedules": plans(["sssp", "pagerank"], field("schedule", schedules.names()),
                        field("direction", DIRECTIONS)),
     "options": plans(["sssp"], options(*schedules.names())),
@@ -131,8 +133,7 @@ def table(asked, config):
             found = numbers(plan, config)
         except UserError:
             continue
-        name = plan.removeprefix(f"{ROOT}/examples/programs/")
-        rows.append(f"{name:64} " + " ".join(f"{number:9}" for number in found))
+        rows.append(f"{plan.removeprefix(f'{ROOT}/'):64} " + " ".join(f"{number:9}" for number in found))
     return "\n".join(rows)
 
 
