@@ -145,8 +145,10 @@ NEAR = (
     ("sw/compile/schedules/* sw/compile/formats/* sw/compile/options.py "
      "sw/graph/generators.py", "tb/sw/compile/test_contract.py"),
     ("hw/disassembler.py", "tb/hw/test_isa.py tb/sw/compile/asm/test_assembler.py"),
+    ("sw/compile/* sw/lang/passes/* sw/lang/fact*.py sw/lang/flow.py sw/lang/predicates.py "
+     "sw/lang/effects.py", "tb/sw/compile/test_instructions.py"),
     ("sw/lang/graphit*", "tb/sw/lang/test_graphit.py"),
-    ("sw/lang/*", "tb/sw/lang/test_reader.py"),
+    ("sw/lang/*", "tb/sw/lang/test_graph_ir.py tb/sw/lang/test_reader.py"),
     ("sw/lang/passes/*", "tb/sw/lang/test_passes.py tb/sw/compile/lower/test_texts.py"),
     ("sw/lang/passes/normal/*", "tb/sw/lang/test_normal.py tb/checks/metamorphic"),
     ("sw/lang/programs/*", "tb/sw/vm/test_reference.py"),
