@@ -77,7 +77,9 @@ NEAR = (
     ("sw/study/benchmarks/combinations.py", "tb/sw/study/test_combinations.py"),
     ("sw/study/benchmarks/folder.py", "tb/cli/test_reproduce.py"),
     ("sw/cli/*", "tb/cli/test_files.py tb/cli/test_whole.py tb/cli/test_whole_tools.py "
-     "tb/cli/test_whole_checks.py"),
+     "tb/cli/test_whole_checks.py tb/cli/test_whole_language.py"),
+    ("sw/cli/listing.py sw/cli/lang.py sw/cli/new.py sw/cli/run_program.py "
+     "sw/cli/tune_schedules.py", "tb/cli/test_whole_language.py"),
     ("sw/cli/doctor.py sw/cli/packages.py sw/cli/prove.py sw/cli/campaign.py "
      "sw/cli/combinations.py sw/cli/course.py sw/cli/cluster.py sw/cli/docs.py sw/cli/lint.py "
      "sw/cli/bench_co*.py sw/cli/progress.py sw/cli/live.py sw/cli/report.py "
