@@ -85,7 +85,15 @@ NEAR = (
     ("sw/study/benchmarks/formats.py", "tb/sw/compile/formats/test_images.py"),
     ("sw/study/benchmarks/combinations.py", "tb/sw/study/test_combinations.py"),
     ("sw/study/benchmarks/folder.py", "tb/cli/test_reproduce.py"),
-    ("sw/cli/*", "tb/cli/test_files.py tb/cli/test_whole.py tb/cli/test_whole_tools.py"),
+    ("sw/cli/*", "tb/cli/test_files.py tb/cli/test_whole.py tb/cli/test_whole_tools.py "
+     "tb/cli/test_whole_checks.py tb/cli/test_whole_language.py"),
+    ("sw/cli/listing.py sw/cli/lang.py sw/cli/new.py sw/cli/run_program.py "
+     "sw/cli/tune_schedules.py", "tb/cli/test_whole_language.py"),
+    ("sw/cli/doctor.py sw/cli/packages.py sw/cli/prove.py sw/cli/campaign.py "
+     "sw/cli/combinations.py sw/cli/course.py sw/cli/cluster.py sw/cli/docs.py sw/cli/lint.py "
+     "sw/cli/bench_co*.py sw/cli/progress.py sw/cli/live.py sw/cli/report.py "
+     "sw/cli/simulated_board.py sw/cli/synth_board.py sw/cli/placements.py sw/cli/tests.py "
+     "sw/cli/execute.py", "tb/cli/test_whole_checks.py"),
     ("sw/cli/program.py sw/device/places.py sw/device/stacks.py sw/device/elf.py "
      "sw/device/host.py", "tb/cli/test_whole_exec.py"),
     ("sw/show/diff.py", "tb/cli/test_diff.py tb/cli/test_whole_tools.py"),
