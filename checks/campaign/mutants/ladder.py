@@ -108,10 +108,12 @@ NEAR = (
     ("sw/compile/formats/*",
      "tb/sw/compile/formats/test_images.py tb/sw/compile/formats/test_runs.py"),
     ("sw/golden/semantics.py sw/golden/lane_memory.py sw/golden/machine.py "
-     "sw/golden/lockstep.py sw/golden/cores.py sw/golden/simulator.py",
+     "sw/golden/cores.py sw/golden/simulator.py",
      "tb/sw/golden/test_simulator.py tb/sw/golden/test_simulator_instructions.py "
      "tb/sw/golden/test_simulator_errors.py"),
     ("sw/golden/gather/*", "tb/sw/golden/gather"),
+    ("sw/golden/lockstep.py", "tb/programs/test_lockstep.py"),
+    ("sw/golden/scu.py", "tb/sim/functional/test_scu.py"),
     ("sw/graph/archive.py sw/graph/metis.py sw/graph/readers.py sw/graph/save.py "
      "sw/graph/text.py sw/graph/weights.py sw/graph/load.py",
      "tb/sw/graph/test_files.py tb/sw/graph/test_foreign.py tb/sw/graph/test_source.py"),
@@ -177,7 +179,9 @@ NEAR = (
     ("sw/vm/cuda/*", "tb/sw/vm/test_cuda.py"),
     ("sw/vm/evaluate.py sw/vm/host.py",
      "tb/sw/vm/test_reference.py tb/sw/vm/test_rtl.py::test_operations"),
-    ("sw/compile/lower/*", "tb/sw/vm/test_rtl.py tb/sw/compile/lower/test_texts.py"),
+    ("sw/compile/lower/*", "tb/sw/compile/test_instructions.py tb/sw/compile/test_lowered.py "
+     "tb/sw/vm/test_rtl.py tb/sw/compile/lower/test_texts.py"),
+    ("sw/compile/lowered.py sw/compile/lowering.py", "tb/sw/compile/test_lowered.py"),
     ("base/bootstrap.py", "tb/cli/test_launcher.py"),
     ("base/input.py", "tb/cli/test_errors.py tb/cli/test_files.py"),
     ("synth/devices.py synth/netlist.py synth/logic.py synth/rtlil.py synth/parallel.py",
@@ -197,8 +201,11 @@ _UNITS = ("--quick tb/programs/test_eghw.py tb/programs/test_graphpeg.py "
           "tb/programs/test_exchange.py")
 _KERNELS = ("tb/sw/compile/kernels/test_programs.py tb/sw/compile/frontiers/test_frontiers.py",
             "tb/sw/compile/schedules", "--quick tb/sw/vm tb/programs/test_algorithms.py")
-_LANGUAGE = ("tb/sw/lang tb/sw/vm/test_reference.py", "--quick tb/sw/vm",
-             "tb/sw/compile/kernels/test_programs.py")
+_LANGUAGE = ("tb/sw/lang tb/sw/vm/test_reference.py",
+             "tb/sw/compile/test_instructions.py tb/sw/compile/test_lowered.py "
+             "tb/sw/compile/lower", "--quick tb/sw/vm")
+_MACHINES = ("--quick tb/sw/vm", "tb/sw/vm/test_threads.py tb/sw/vm/test_limits.py "
+             "tb/sw/vm/test_endless.py tb/cli/test_vm.py")
 _COMMANDS = ("--quick tb/cli", "tb/cli/test_runs.py tb/cli/test_commands.py "
              "tb/cli/test_errors.py tb/cli/test_listing.py tb/cli/test_parameters.py "
              "tb/cli/test_diff.py tb/cli/test_sweep.py tb/cli/test_vm.py")
@@ -227,10 +234,15 @@ WIDE = (
     ("sw/cli/*", _COMMANDS), ("sw/*.py", _COMMANDS), ("base/*", _COMMANDS),
     ("sw/compile/compaction/* sw/operators/*",
      ("tb/sw/operators tb/sw/device", "--quick tb/programs/test_compaction.py")),
+    ("sw/golden/scu.py", ("--quick tb/hw/scu/test_scu.py tb/hw/scu/test_checks.py",)),
+    ("sw/golden/gather/*", ("--quick tb/hw/gather tb/programs/test_eghw.py "
+                            "tb/programs/test_graphpeg.py",)),
     ("sw/golden/*", ("tb/sw/golden", "--quick tb/programs/test_random.py "
                      "tb/programs/test_lockstep.py tb/sw/device")),
     ("sw/graph/*", ("tb/sw/graph", "--quick tb/cli tb/sw/compile/formats")),
-    ("sw/compile/*", _KERNELS), ("sw/lang/* sw/vm/* sw/compile/lower/*", _LANGUAGE),
+    ("sw/compile/lower/*", _LANGUAGE[1:]), ("sw/compile/*", _KERNELS),
+    ("sw/lang/* sw/vm/*.py", _LANGUAGE),
+    ("sw/vm/adversary/* sw/vm/cpu/* sw/vm/cuda/*", _MACHINES),
     ("sw/device/link/* sw/device/trace/* sw/show/* checks/course/*",
      ("--quick tb/sw/show/live tb/sw/show/report tb/cli",)),
     ("sw/device/*", ("tb/sw/device", "tb/sw/compile/kernels/test_programs.py", "--quick tb/cli")),
