@@ -26,6 +26,13 @@ NEAR = (
      "sim/dram_device.py sim/dram_parts.py",
      "tb/cli/test_commands.py::test_docs_are_up_to_date"),
     ("hw/units.py", "tb/hw/test_emit.py tb/cli/test_runs.py::test_verilog"),
+    ("hw/instruction.py hw/gather/instructions.py",
+     "tb/hw/test_isa.py tb/hw/core/test_decode.py tb/sw/compile/asm/test_assembler.py "
+     "tb/cli/test_commands.py::test_docs_are_up_to_date"),
+    ("hw/inside.py", "tb/sim/test_inside.py"),
+    ("hw/core/errors.py hw/core/interface.py hw/core/registers.py hw/core/stages.py hw/timing.py",
+     "tb/hw/core/test_core.py"),
+    ("hw/core/gathering.py", "tb/programs/test_graphpeg.py tb/programs/test_eghw.py"),
     ("hw/core/combine.py hw/core/access.py hw/core/banks.py",
      "tb/hw/core/test_coalescer.py tb/hw/core/test_local.py tb/hw/core/test_loads.py"),
     ("hw/core/lsu.py hw/core/coalescer.py", "tb/hw/core/test_l1.py"),
@@ -38,7 +45,8 @@ NEAR = (
     ("hw/gather/graphpeg/*", "tb/hw/gather/test_exchange.py"),
     ("hw/link/flat.py hw/link/linked_gpu.py", "tb/hw/link/test_flat.py tb/hw/link/test_link.py"),
     ("hw/memory/amo.py hw/memory/port.py", "tb/hw/memory/test_l2_bank.py"),
-    ("hw/memory/crossbar.py hw/memory/merge.py hw/memory/port.py", "tb/hw/memory/test_l2.py"),
+    ("hw/memory/crossbar.py hw/memory/merge.py hw/memory/port.py hw/memory/turns.py",
+     "tb/hw/memory/test_l2.py"),
     ("hw/scu/filtering.py hw/scu/search.py hw/scu/grouping.py hw/scu/hashing.py "
      "hw/scu/serializer.py", "tb/hw/scu/test_filter_group.py tb/hw/scu/test_filter_banks.py"),
     ("hw/scu/dispatch.py hw/scu/collect.py",
@@ -49,6 +57,7 @@ NEAR = (
     ("hw/scu/registers.py hw/scu/interface.py hw/scu/checks.py",
      "tb/hw/scu/test_checks.py tb/sw/golden/test_scu.py"),
     ("hw/sdram/*", "tb/hw/sdram/test_controller.py"),
+    ("sim/compiler/*", "tb/sim/compiler/test_sizes.py"),
     ("sim/compiler/* sim/compiled.py sim/harness/words.h",
      "tb/sim/compiler/test_compiler.py tb/sim/test_compiled.py"),
     ("sim/harness/heap.h", "tb/sim/test_heap.py"),
@@ -183,6 +192,7 @@ NEAR = (
      "tb/sw/vm/test_rtl.py tb/sw/compile/lower/test_texts.py"),
     ("sw/compile/lowered.py sw/compile/lowering.py", "tb/sw/compile/test_lowered.py"),
     ("base/bootstrap.py", "tb/cli/test_launcher.py"),
+    ("base/numbers.py", "tb/hw/test_numbers.py"),
     ("base/input.py", "tb/cli/test_errors.py tb/cli/test_files.py"),
     ("synth/devices.py synth/netlist.py synth/logic.py synth/rtlil.py synth/parallel.py",
      "tb/synth/test_estimate.py tb/synth/test_gates.py tb/synth/test_flow.py"),
@@ -210,8 +220,23 @@ _COMMANDS = ("--quick tb/cli", "tb/cli/test_runs.py tb/cli/test_commands.py "
              "tb/cli/test_errors.py tb/cli/test_listing.py tb/cli/test_parameters.py "
              "tb/cli/test_diff.py tb/cli/test_sweep.py tb/cli/test_vm.py")
 
+
+
+def _counts(*names):
+    """The counters of random programs on configurations."""
+    return (" ".join(f"tb/programs/test_random.py::test_counts[{name}]" for name in names),)
+
+
 #: (files; the rungs above the first).
 WIDE = (
+    ("hw/*.py hw/core/*", _counts("tiny", "long")),
+    ("hw/gather/table.py hw/gather/unit.py hw/gather/fsm/* hw/gather/delay.py",
+     _counts("tiny", "late")),
+    *((f"hw/gather/{name}/*", _counts(name)) for name in ("scan", "stream", "eghw", "graphpeg")),
+    ("hw/core/gathering.py", _counts("stream", "graphpeg")),
+    ("hw/memory/*", (f"{_counts('tiny')[0]} tb/programs/test_cores.py::test_counts",)),
+    ("hw/scu/*", ("tb/programs/test_scu.py::test_counts",)),
+    ("sim/harness/* sim/*.py", _counts("tiny")),
     ("hw/*.py hw/core/*",
      (_RANDOM, _PROGRAMS, _GPU, _COUNTERS, "tb/programs/test_lockstep.py --quick")),
     ("hw/config.py hw/isa.py base/numbers.py", ("--quick tb/hw tb/sw/compile/kernels",)),
