@@ -1,9 +1,9 @@
 """Which tests ought to notice a fault in a source file: a ladder whose first rungs are cheap.
 
 The first rung is the test that mirrors the file, and the tests that :data:`NEAR` names. Benches of
-units run on Icarus Verilog there, which builds sooner. The next rungs are the tests that exercise
-the file's room (:data:`WIDE`), and for a unit its benches on Verilator. A mutant climbs until a
-test fails. So few mutants need the upper rungs, which take a minute or more.
+units run on Icarus Verilog there, which builds sooner; Verilator would only repeat them. The next
+rungs are the tests that exercise the file's room (:data:`WIDE`). A mutant climbs until a test
+fails. So few mutants need the upper rungs, which take a minute or more.
 """
 
 import fnmatch
@@ -85,7 +85,15 @@ NEAR = (
     ("sw/study/benchmarks/formats.py", "tb/sw/compile/formats/test_images.py"),
     ("sw/study/benchmarks/combinations.py", "tb/sw/study/test_combinations.py"),
     ("sw/study/benchmarks/folder.py", "tb/cli/test_reproduce.py"),
-    ("sw/cli/*", "tb/cli/test_files.py tb/cli/test_whole.py tb/cli/test_whole_tools.py"),
+    ("sw/cli/*", "tb/cli/test_files.py tb/cli/test_whole.py tb/cli/test_whole_tools.py "
+     "tb/cli/test_whole_checks.py tb/cli/test_whole_language.py"),
+    ("sw/cli/listing.py sw/cli/lang.py sw/cli/new.py sw/cli/run_program.py "
+     "sw/cli/tune_schedules.py", "tb/cli/test_whole_language.py"),
+    ("sw/cli/doctor.py sw/cli/packages.py sw/cli/prove.py sw/cli/campaign.py "
+     "sw/cli/combinations.py sw/cli/course.py sw/cli/cluster.py sw/cli/docs.py sw/cli/lint.py "
+     "sw/cli/bench_co*.py sw/cli/progress.py sw/cli/live.py sw/cli/report.py "
+     "sw/cli/simulated_board.py sw/cli/synth_board.py sw/cli/placements.py sw/cli/tests.py "
+     "sw/cli/execute.py", "tb/cli/test_whole_checks.py"),
     ("sw/cli/program.py sw/device/places.py sw/device/stacks.py sw/device/elf.py "
      "sw/device/host.py", "tb/cli/test_whole_exec.py"),
     ("sw/show/diff.py", "tb/cli/test_diff.py tb/cli/test_whole_tools.py"),
@@ -235,11 +243,12 @@ WIDE = (
     *((f"hw/gather/{name}/*", _counts(name)) for name in ("scan", "stream", "eghw", "graphpeg")),
     ("hw/core/gathering.py", _counts("stream", "graphpeg")),
     ("hw/memory/*", (f"{_counts('tiny')[0]} tb/programs/test_cores.py::test_counts",)),
+    ("hw/units.py hw/emit.py", ("tb/hw/test_units.py",)),
     ("hw/scu/*", ("tb/programs/test_scu.py::test_counts",)),
     ("sim/harness/* sim/*.py", _counts("tiny")),
     ("hw/*.py hw/core/*",
      (_RANDOM, _PROGRAMS, _GPU, _COUNTERS, "tb/programs/test_lockstep.py --quick")),
-    ("hw/config.py hw/isa.py base/numbers.py", ("--quick tb/hw tb/sw/compile/kernels",)),
+    ("hw/config.py hw/isa.py", ("--quick tb/hw tb/sw/compile/kernels",)),
     ("hw/core/gathering.py hw/gather/*", (_UNITS, "tb/sw/compile/schedules/test_weaver.py")),
     ("hw/exchange.py hw/core/access.py hw/core/coalescer.py hw/core/loads.py hw/core/lsu.py",
      (_UNITS,)),
@@ -249,7 +258,8 @@ WIDE = (
     ("hw/link/*", ("tb/sw/device/link",)),
     ("hw/sdram/* hw/link/flat.py hw/link/linked_gpu.py",
      ("--quick tb/sim/test_board_simulator.py",)),
-    ("sim/compiler/* sim/harness/* sim/*.py",
+    ("sim/compiler/*", ("tb/sim/test_native.py tb/sim/test_slow.py", _RANDOM)),
+    ("sim/harness/* sim/*.py",
      ("tb/sim/test_native.py tb/sim/test_compiled.py tb/sim/test_slow.py", "--quick tb/sim",
       _RANDOM, _PROGRAMS)),
     ("sim/functional/*", ("tb/sim/functional", "tb/cli/test_functional.py")),
@@ -292,8 +302,8 @@ def rungs(file) -> tuple[tuple[str, ...], ...]:
     first = list(dict.fromkeys(first))
     wide = [rung.split() for tests in _matching(WIDE, file) for rung in tests]
     found = [first, *wide]
-    if file.startswith("hw/"):               # Icarus first, Verilator last
-        found = [[*first, "-k", "not verilator"], *wide, [*first, "-k", "not icarus"]]
+    if file.startswith("hw/"):               # all shapes of the benches, on one simulator
+        found = [[*first, "-k", "not verilator"], *wide]
     return tuple(tuple(rung) for rung in found if any(word.startswith("tb/") for word in rung))
 
 
