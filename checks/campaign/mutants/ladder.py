@@ -129,6 +129,7 @@ NEAR = (
      "tb/sw/golden/test_simulator.py tb/sw/golden/test_simulator_instructions.py "
      "tb/sw/golden/test_simulator_errors.py"),
     ("sw/golden/gather/*", "tb/sw/golden/gather"),
+    ("sw/graph/load.py sw/graph/weights.py sw/graph/reading.py", "tb/sw/graph/test_load.py"),
     ("sw/graph/archive.py sw/graph/metis.py sw/graph/readers.py sw/graph/save.py "
      "sw/graph/text.py sw/graph/weights.py sw/graph/load.py",
      "tb/sw/graph/test_files.py tb/sw/graph/test_foreign.py tb/sw/graph/test_source.py"),
