@@ -270,6 +270,8 @@ def test_wrong_parameter():
             ({"latency": 5}, "has no field 'latency'")):
         with pytest.raises(ConfigError, match=text):
             DramDevice.of("hbm2", **changes)
+    with pytest.raises(ConfigError, match="model = 'ddr5': must be one of ddr4"):
+        dataclasses.replace(DramDevice.of("hbm2"), model="ddr5")
     with pytest.raises(ConfigError, match="a device has no slow region"):
         DramDevice.of("ddr4").with_slow(4, 600)
 
