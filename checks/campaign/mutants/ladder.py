@@ -1,9 +1,9 @@
 """Which tests ought to notice a fault in a source file: a ladder whose first rungs are cheap.
 
 The first rung is the test that mirrors the file, and the tests that :data:`NEAR` names. Benches of
-units run on Icarus Verilog there, which builds sooner. The next rungs are the tests that exercise
-the file's room (:data:`WIDE`), and for a unit its benches on Verilator. A mutant climbs until a
-test fails. So few mutants need the upper rungs, which take a minute or more.
+units run on Icarus Verilog there, which builds sooner; Verilator would only repeat them. The next
+rungs are the tests that exercise the file's room (:data:`WIDE`). A mutant climbs until a test
+fails. So few mutants need the upper rungs, which take a minute or more.
 """
 
 import fnmatch
@@ -125,11 +125,13 @@ NEAR = (
     ("sw/compile/formats/*",
      "tb/sw/compile/formats/test_images.py tb/sw/compile/formats/test_runs.py"),
     ("sw/golden/semantics.py sw/golden/lane_memory.py sw/golden/machine.py "
-     "sw/golden/lockstep.py sw/golden/cores.py sw/golden/simulator.py",
+     "sw/golden/cores.py sw/golden/simulator.py",
      "tb/sw/golden/test_simulator.py tb/sw/golden/test_simulator_instructions.py "
      "tb/sw/golden/test_simulator_errors.py"),
     ("sw/golden/gather/*", "tb/sw/golden/gather"),
     ("sw/graph/load.py sw/graph/weights.py sw/graph/reading.py", "tb/sw/graph/test_load.py"),
+    ("sw/golden/lockstep.py", "tb/programs/test_lockstep.py"),
+    ("sw/golden/scu.py", "tb/sim/functional/test_scu.py"),
     ("sw/graph/archive.py sw/graph/metis.py sw/graph/readers.py sw/graph/save.py "
      "sw/graph/text.py sw/graph/weights.py sw/graph/load.py",
      "tb/sw/graph/test_files.py tb/sw/graph/test_foreign.py tb/sw/graph/test_source.py"),
@@ -195,7 +197,9 @@ NEAR = (
     ("sw/vm/cuda/*", "tb/sw/vm/test_cuda.py"),
     ("sw/vm/evaluate.py sw/vm/host.py",
      "tb/sw/vm/test_reference.py tb/sw/vm/test_rtl.py::test_operations"),
-    ("sw/compile/lower/*", "tb/sw/vm/test_rtl.py tb/sw/compile/lower/test_texts.py"),
+    ("sw/compile/lower/*", "tb/sw/compile/test_instructions.py tb/sw/compile/test_lowered.py "
+     "tb/sw/vm/test_rtl.py tb/sw/compile/lower/test_texts.py"),
+    ("sw/compile/lowered.py sw/compile/lowering.py", "tb/sw/compile/test_lowered.py"),
     ("base/bootstrap.py", "tb/cli/test_launcher.py"),
     ("base/numbers.py", "tb/hw/test_numbers.py"),
     ("base/input.py", "tb/cli/test_errors.py tb/cli/test_files.py"),
@@ -216,8 +220,11 @@ _UNITS = ("--quick tb/programs/test_eghw.py tb/programs/test_graphpeg.py "
           "tb/programs/test_exchange.py")
 _KERNELS = ("tb/sw/compile/kernels/test_programs.py tb/sw/compile/frontiers/test_frontiers.py",
             "tb/sw/compile/schedules", "--quick tb/sw/vm tb/programs/test_algorithms.py")
-_LANGUAGE = ("tb/sw/lang tb/sw/vm/test_reference.py", "--quick tb/sw/vm",
-             "tb/sw/compile/kernels/test_programs.py")
+_LANGUAGE = ("tb/sw/lang tb/sw/vm/test_reference.py",
+             "tb/sw/compile/test_instructions.py tb/sw/compile/test_lowered.py "
+             "tb/sw/compile/lower", "--quick tb/sw/vm")
+_MACHINES = ("--quick tb/sw/vm", "tb/sw/vm/test_threads.py tb/sw/vm/test_limits.py "
+             "tb/sw/vm/test_endless.py tb/cli/test_vm.py")
 _COMMANDS = ("--quick tb/cli", "tb/cli/test_runs.py tb/cli/test_commands.py "
              "tb/cli/test_errors.py tb/cli/test_listing.py tb/cli/test_parameters.py "
              "tb/cli/test_diff.py tb/cli/test_sweep.py tb/cli/test_vm.py")
@@ -237,11 +244,12 @@ WIDE = (
     *((f"hw/gather/{name}/*", _counts(name)) for name in ("scan", "stream", "eghw", "graphpeg")),
     ("hw/core/gathering.py", _counts("stream", "graphpeg")),
     ("hw/memory/*", (f"{_counts('tiny')[0]} tb/programs/test_cores.py::test_counts",)),
+    ("hw/units.py hw/emit.py", ("tb/hw/test_units.py",)),
     ("hw/scu/*", ("tb/programs/test_scu.py::test_counts",)),
     ("sim/harness/* sim/*.py", _counts("tiny")),
     ("hw/*.py hw/core/*",
      (_RANDOM, _PROGRAMS, _GPU, _COUNTERS, "tb/programs/test_lockstep.py --quick")),
-    ("hw/config.py hw/isa.py base/numbers.py", ("--quick tb/hw tb/sw/compile/kernels",)),
+    ("hw/config.py hw/isa.py", ("--quick tb/hw tb/sw/compile/kernels",)),
     ("hw/core/gathering.py hw/gather/*", (_UNITS, "tb/sw/compile/schedules/test_weaver.py")),
     ("hw/exchange.py hw/core/access.py hw/core/coalescer.py hw/core/loads.py hw/core/lsu.py",
      (_UNITS,)),
@@ -251,7 +259,8 @@ WIDE = (
     ("hw/link/*", ("tb/sw/device/link",)),
     ("hw/sdram/* hw/link/flat.py hw/link/linked_gpu.py",
      ("--quick tb/sim/test_board_simulator.py",)),
-    ("sim/compiler/* sim/harness/* sim/*.py",
+    ("sim/compiler/*", ("tb/sim/test_native.py tb/sim/test_slow.py", _RANDOM)),
+    ("sim/harness/* sim/*.py",
      ("tb/sim/test_native.py tb/sim/test_compiled.py tb/sim/test_slow.py", "--quick tb/sim",
       _RANDOM, _PROGRAMS)),
     ("sim/functional/*", ("tb/sim/functional", "tb/cli/test_functional.py")),
@@ -261,10 +270,15 @@ WIDE = (
     ("sw/cli/*", _COMMANDS), ("sw/*.py", _COMMANDS), ("base/*", _COMMANDS),
     ("sw/compile/compaction/* sw/operators/*",
      ("tb/sw/operators tb/sw/device", "--quick tb/programs/test_compaction.py")),
+    ("sw/golden/scu.py", ("--quick tb/hw/scu/test_scu.py tb/hw/scu/test_checks.py",)),
+    ("sw/golden/gather/*", ("--quick tb/hw/gather tb/programs/test_eghw.py "
+                            "tb/programs/test_graphpeg.py",)),
     ("sw/golden/*", ("tb/sw/golden", "--quick tb/programs/test_random.py "
                      "tb/programs/test_lockstep.py tb/sw/device")),
     ("sw/graph/*", ("tb/sw/graph", "--quick tb/cli tb/sw/compile/formats")),
-    ("sw/compile/*", _KERNELS), ("sw/lang/* sw/vm/* sw/compile/lower/*", _LANGUAGE),
+    ("sw/compile/lower/*", _LANGUAGE[1:]), ("sw/compile/*", _KERNELS),
+    ("sw/lang/* sw/vm/*.py", _LANGUAGE),
+    ("sw/vm/adversary/* sw/vm/cpu/* sw/vm/cuda/*", _MACHINES),
     ("sw/device/link/* sw/device/trace/* sw/show/* checks/course/*",
      ("--quick tb/sw/show/live tb/sw/show/report tb/cli",)),
     ("sw/device/*", ("tb/sw/device", "tb/sw/compile/kernels/test_programs.py", "--quick tb/cli")),
@@ -289,8 +303,8 @@ def rungs(file) -> tuple[tuple[str, ...], ...]:
     first = list(dict.fromkeys(first))
     wide = [rung.split() for tests in _matching(WIDE, file) for rung in tests]
     found = [first, *wide]
-    if file.startswith("hw/"):               # Icarus first, Verilator last
-        found = [[*first, "-k", "not verilator"], *wide, [*first, "-k", "not icarus"]]
+    if file.startswith("hw/"):               # all shapes of the benches, on one simulator
+        found = [[*first, "-k", "not verilator"], *wide]
     return tuple(tuple(rung) for rung in found if any(word.startswith("tb/") for word in rung))
 
 
