@@ -86,7 +86,7 @@ NEAR = (
     ("sw/study/benchmarks/combinations.py", "tb/sw/study/test_combinations.py"),
     ("sw/study/benchmarks/folder.py", "tb/cli/test_reproduce.py"),
     ("sw/cli/*", "tb/cli/test_files.py tb/cli/test_whole.py tb/cli/test_whole_tools.py "
-     "tb/cli/test_whole_checks.py tb/cli/test_whole_language.py"),
+     "tb/cli/test_whole_checks.py tb/cli/test_whole_language.py tb/cli/test_records.py"),
     ("sw/cli/listing.py sw/cli/lang.py sw/cli/new.py sw/cli/run_program.py "
      "sw/cli/tune_schedules.py", "tb/cli/test_whole_language.py"),
     ("sw/cli/doctor.py sw/cli/packages.py sw/cli/prove.py sw/cli/campaign.py "
@@ -97,7 +97,8 @@ NEAR = (
     ("sw/cli/program.py sw/device/places.py sw/device/stacks.py sw/device/elf.py "
      "sw/device/host.py", "tb/cli/test_whole_exec.py"),
     ("sw/show/diff.py", "tb/cli/test_diff.py tb/cli/test_whole_tools.py"),
-    ("sw/cli/parameters.py sw/cli/records.py", "tb/cli/test_parameters.py tb/cli/test_errors.py"),
+    ("sw/cli/parameters.py sw/cli/records.py sw/cli/options.py",
+     "tb/cli/test_records.py tb/cli/test_parameters.py tb/cli/test_errors.py"),
     ("sw/cli/bench*", "tb/sw/study/benchmarks tb/cli/test_commands.py"),
     ("sw/cli/bench_tune.py sw/cli/tune*", "tb/cli/test_tune.py"),
     ("sw/cli/campaign.py sw/cli/lockstep.py", "tb/checks/campaign/test_campaign.py"),
@@ -129,6 +130,7 @@ NEAR = (
      "tb/sw/golden/test_simulator.py tb/sw/golden/test_simulator_instructions.py "
      "tb/sw/golden/test_simulator_errors.py"),
     ("sw/golden/gather/*", "tb/sw/golden/gather"),
+    ("sw/graph/load.py sw/graph/weights.py sw/graph/reading.py", "tb/sw/graph/test_load.py"),
     ("sw/golden/lockstep.py", "tb/programs/test_lockstep.py"),
     ("sw/golden/scu.py", "tb/sim/functional/test_scu.py"),
     ("sw/graph/archive.py sw/graph/metis.py sw/graph/readers.py sw/graph/save.py "
@@ -166,7 +168,8 @@ NEAR = (
     ("sw/lang/programs/*", "tb/sw/vm/test_reference.py"),
     ("sw/device/link/*", "tb/sw/device/link"),
     ("sw/show/live/*", "tb/sw/show/live/test_server.py tb/sw/show/live/test_export.py"),
-    ("sw/show/report/*", "tb/sw/show/report"),
+    ("sw/show/report/*", "tb/sw/show/report/test_whole.py tb/sw/show/report "
+     "--ignore=tb/sw/show/report/test_pages.py"),
     ("sw/study/reproduce/*", "tb/sw/study/reproduce/test_outcomes.py"),
     ("sw/study/reproduce/cr2/*", "tb/sw/study/reproduce/test_cr2.py"),
     ("sw/study/reproduce/graphpeg/*",
@@ -281,7 +284,9 @@ WIDE = (
     ("sw/compile/lower/*", _LANGUAGE[1:]), ("sw/compile/*", _KERNELS),
     ("sw/lang/* sw/vm/*.py", _LANGUAGE),
     ("sw/vm/adversary/* sw/vm/cpu/* sw/vm/cuda/*", _MACHINES),
-    ("sw/device/link/* sw/device/trace/* sw/show/* checks/course/*",
+    ("sw/show/report/*", ("tb/sw/show/report/test_pages.py", "--quick tb/cli")),
+    ("sw/show/*.py sw/show/live/*", ("--quick tb/sw/show/live tb/cli",)),
+    ("sw/device/link/* sw/device/trace/* checks/course/*",
      ("--quick tb/sw/show/live tb/sw/show/report tb/cli",)),
     ("sw/device/*", ("tb/sw/device", "tb/sw/compile/kernels/test_programs.py", "--quick tb/cli")),
     ("synth/*", ("tb/synth", "tb/cli/test_synth.py")),
