@@ -86,7 +86,7 @@ NEAR = (
     ("sw/study/benchmarks/combinations.py", "tb/sw/study/test_combinations.py"),
     ("sw/study/benchmarks/folder.py", "tb/cli/test_reproduce.py"),
     ("sw/cli/*", "tb/cli/test_files.py tb/cli/test_whole.py tb/cli/test_whole_tools.py "
-     "tb/cli/test_whole_checks.py tb/cli/test_whole_language.py"),
+     "tb/cli/test_whole_checks.py tb/cli/test_whole_language.py tb/cli/test_records.py"),
     ("sw/cli/listing.py sw/cli/lang.py sw/cli/new.py sw/cli/run_program.py "
      "sw/cli/tune_schedules.py", "tb/cli/test_whole_language.py"),
     ("sw/cli/doctor.py sw/cli/packages.py sw/cli/prove.py sw/cli/campaign.py "
@@ -97,7 +97,8 @@ NEAR = (
     ("sw/cli/program.py sw/device/places.py sw/device/stacks.py sw/device/elf.py "
      "sw/device/host.py", "tb/cli/test_whole_exec.py"),
     ("sw/show/diff.py", "tb/cli/test_diff.py tb/cli/test_whole_tools.py"),
-    ("sw/cli/parameters.py sw/cli/records.py", "tb/cli/test_parameters.py tb/cli/test_errors.py"),
+    ("sw/cli/parameters.py sw/cli/records.py sw/cli/options.py",
+     "tb/cli/test_records.py tb/cli/test_parameters.py tb/cli/test_errors.py"),
     ("sw/cli/bench*", "tb/sw/study/benchmarks tb/cli/test_commands.py"),
     ("sw/cli/bench_tune.py sw/cli/tune*", "tb/cli/test_tune.py"),
     ("sw/cli/campaign.py sw/cli/lockstep.py", "tb/checks/campaign/test_campaign.py"),
@@ -125,10 +126,13 @@ NEAR = (
     ("sw/compile/formats/*",
      "tb/sw/compile/formats/test_images.py tb/sw/compile/formats/test_runs.py"),
     ("sw/golden/semantics.py sw/golden/lane_memory.py sw/golden/machine.py "
-     "sw/golden/lockstep.py sw/golden/cores.py sw/golden/simulator.py",
+     "sw/golden/cores.py sw/golden/simulator.py",
      "tb/sw/golden/test_simulator.py tb/sw/golden/test_simulator_instructions.py "
      "tb/sw/golden/test_simulator_errors.py"),
     ("sw/golden/gather/*", "tb/sw/golden/gather"),
+    ("sw/graph/load.py sw/graph/weights.py sw/graph/reading.py", "tb/sw/graph/test_load.py"),
+    ("sw/golden/lockstep.py", "tb/programs/test_lockstep.py"),
+    ("sw/golden/scu.py", "tb/sim/functional/test_scu.py"),
     ("sw/graph/archive.py sw/graph/metis.py sw/graph/readers.py sw/graph/save.py "
      "sw/graph/text.py sw/graph/weights.py sw/graph/load.py",
      "tb/sw/graph/test_files.py tb/sw/graph/test_foreign.py tb/sw/graph/test_source.py"),
@@ -153,6 +157,8 @@ NEAR = (
     ("sw/compile/schedules/* sw/compile/formats/* sw/compile/options.py "
      "sw/graph/generators.py", "tb/sw/compile/test_contract.py"),
     ("hw/disassembler.py", "tb/hw/test_isa.py tb/sw/compile/asm/test_assembler.py"),
+    ("sw/lang/passes/* sw/lang/fact*.py sw/lang/flow.py sw/lang/predicates.py "
+     "sw/lang/effects.py", "tb/sw/lang/test_graph_ir.py tb/sw/compile/lower/test_decisions.py"),
     ("sw/compile/* sw/lang/passes/* sw/lang/fact*.py sw/lang/flow.py sw/lang/predicates.py "
      "sw/lang/effects.py", "tb/sw/compile/test_instructions.py"),
     ("sw/lang/graphit*", "tb/sw/lang/test_graphit.py"),
@@ -162,7 +168,8 @@ NEAR = (
     ("sw/lang/programs/*", "tb/sw/vm/test_reference.py"),
     ("sw/device/link/*", "tb/sw/device/link"),
     ("sw/show/live/*", "tb/sw/show/live/test_server.py tb/sw/show/live/test_export.py"),
-    ("sw/show/report/*", "tb/sw/show/report"),
+    ("sw/show/report/*", "tb/sw/show/report/test_whole.py tb/sw/show/report "
+     "--ignore=tb/sw/show/report/test_pages.py"),
     ("sw/study/reproduce/*", "tb/sw/study/reproduce/test_outcomes.py"),
     ("sw/study/reproduce/cr2/*", "tb/sw/study/reproduce/test_cr2.py"),
     ("sw/study/reproduce/graphpeg/*",
@@ -194,7 +201,10 @@ NEAR = (
     ("sw/vm/cuda/*", "tb/sw/vm/test_cuda.py"),
     ("sw/vm/evaluate.py sw/vm/host.py",
      "tb/sw/vm/test_reference.py tb/sw/vm/test_rtl.py::test_operations"),
-    ("sw/compile/lower/*", "tb/sw/vm/test_rtl.py tb/sw/compile/lower/test_texts.py"),
+    ("sw/compile/lower/*", "tb/sw/compile/lower/test_decisions.py "
+     "tb/sw/compile/test_instructions.py tb/sw/compile/test_lowered.py "
+     "tb/sw/vm/test_rtl.py tb/sw/compile/lower/test_texts.py"),
+    ("sw/compile/lowered.py sw/compile/lowering.py", "tb/sw/compile/test_lowered.py"),
     ("base/bootstrap.py", "tb/cli/test_launcher.py"),
     ("base/numbers.py", "tb/hw/test_numbers.py"),
     ("base/input.py", "tb/cli/test_errors.py tb/cli/test_files.py"),
@@ -215,8 +225,11 @@ _UNITS = ("--quick tb/programs/test_eghw.py tb/programs/test_graphpeg.py "
           "tb/programs/test_exchange.py")
 _KERNELS = ("tb/sw/compile/kernels/test_programs.py tb/sw/compile/frontiers/test_frontiers.py",
             "tb/sw/compile/schedules", "--quick tb/sw/vm tb/programs/test_algorithms.py")
-_LANGUAGE = ("tb/sw/lang tb/sw/vm/test_reference.py", "--quick tb/sw/vm",
-             "tb/sw/compile/kernels/test_programs.py")
+_LANGUAGE = ("tb/sw/lang tb/sw/vm/test_reference.py",
+             "tb/sw/compile/test_instructions.py tb/sw/compile/test_lowered.py "
+             "tb/sw/compile/lower", "--quick tb/sw/vm")
+_MACHINES = ("--quick tb/sw/vm", "tb/sw/vm/test_threads.py tb/sw/vm/test_limits.py "
+             "tb/sw/vm/test_endless.py tb/cli/test_vm.py")
 _COMMANDS = ("--quick tb/cli", "tb/cli/test_runs.py tb/cli/test_commands.py "
              "tb/cli/test_errors.py tb/cli/test_listing.py tb/cli/test_parameters.py "
              "tb/cli/test_diff.py tb/cli/test_sweep.py tb/cli/test_vm.py")
@@ -262,11 +275,18 @@ WIDE = (
     ("sw/cli/*", _COMMANDS), ("sw/*.py", _COMMANDS), ("base/*", _COMMANDS),
     ("sw/compile/compaction/* sw/operators/*",
      ("tb/sw/operators tb/sw/device", "--quick tb/programs/test_compaction.py")),
+    ("sw/golden/scu.py", ("--quick tb/hw/scu/test_scu.py tb/hw/scu/test_checks.py",)),
+    ("sw/golden/gather/*", ("--quick tb/hw/gather tb/programs/test_eghw.py "
+                            "tb/programs/test_graphpeg.py",)),
     ("sw/golden/*", ("tb/sw/golden", "--quick tb/programs/test_random.py "
                      "tb/programs/test_lockstep.py tb/sw/device")),
     ("sw/graph/*", ("tb/sw/graph", "--quick tb/cli tb/sw/compile/formats")),
-    ("sw/compile/*", _KERNELS), ("sw/lang/* sw/vm/* sw/compile/lower/*", _LANGUAGE),
-    ("sw/device/link/* sw/device/trace/* sw/show/* checks/course/*",
+    ("sw/compile/lower/*", _LANGUAGE[1:]), ("sw/compile/*", _KERNELS),
+    ("sw/lang/* sw/vm/*.py", _LANGUAGE),
+    ("sw/vm/adversary/* sw/vm/cpu/* sw/vm/cuda/*", _MACHINES),
+    ("sw/show/report/*", ("tb/sw/show/report/test_pages.py", "--quick tb/cli")),
+    ("sw/show/*.py sw/show/live/*", ("--quick tb/sw/show/live tb/cli",)),
+    ("sw/device/link/* sw/device/trace/* checks/course/*",
      ("--quick tb/sw/show/live tb/sw/show/report tb/cli",)),
     ("sw/device/*", ("tb/sw/device", "tb/sw/compile/kernels/test_programs.py", "--quick tb/cli")),
     ("synth/*", ("tb/synth", "tb/cli/test_synth.py")),

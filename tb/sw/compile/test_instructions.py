@@ -2,8 +2,8 @@
 
 A table has a row for each of some three hundred plans, with every schedule and its options, every
 format, frontier and program, and every way of launching. A row has exact numbers of the program
-(instructions, registers, registers that are in local memory, bytes of local memory and of memory)
-and of a run on the functional simulator (what the host starts, instructions, active lanes).
+(instructions, registers, marks of each phase, bytes of local memory and of memory) and of a run
+on the functional simulator (what the host starts, instructions, active lanes).
 
 Wrong results fail elsewhere. This table is for reviewers: a change of the compiler that costs or
 saves instructions alone changes rows. Whoever means the change writes the table anew, reads the
@@ -14,6 +14,7 @@ difference, and says in the commit why a row has grown::
 The table has no cycles: ``./graphloom bench budgets`` has those.
 """
 
+import collections
 import functools
 import itertools
 import pathlib
@@ -24,6 +25,7 @@ from base.errors import UserError
 from hw.config import preset
 from hw.disassembler import operands
 from hw.gather.variants import VARIANTS
+from hw.isa import PHASES, Csr
 from sw.compile import formats, frontiers, schedules
 from sw.compile.formats.image import DIRECTIONS
 from sw.compile.kernels.reductions import ATOMICS
@@ -88,19 +90,31 @@ GROUPS = {
     "fused": plans(NAMED, field("schedule", ["vm", "tile"]), ["fusion=yes"]),
     "shared": plans(["bfs", "pagerank"], field("schedule", ["vwc", "tile", "graphpeg"]), [
         *field("split", SPLITS[1:]), *field("deduplicate", ["yes", "no"]),
-        *field("atomics", ATOMICS[1:]), "warps=2", "phases=yes"]),
+        *field("atomics", ATOMICS[1:]), "warps=2"]),
+    "phases": plans(["sssp"], field("schedule", schedules.names()), ["phases=yes"]),
     "mixed": ["bfs direction=auto", "bfs schedule=vm | bfs schedule=em when frontier>=0.2",
               "kcore schedule=vm s0:s1.schedule=em s0:s1.direction=pull",
               "sssp(delta=8) schedule=vm", "sssp(delta=8) schedule=tile fusion=yes",
               "pagerank(iterations=2) schedule=tile:resident=yes split=counter"],
 }
 
-#: The same for the units that hand out edges: {unit: plans}.
-UNITS = {unit: plans(["bfs", "pagerank"], ["schedule=weaver", *options("weaver")])
-         for unit in VARIANTS if unit != "graphpeg"}
+#: The same for other hardware: {name: (changes of the configuration; plans)}.
+HARDWARE = {
+    **{f"unit {unit}": ({"gather": unit}, plans(["bfs", "pagerank"], [
+        "schedule=weaver", *options("weaver")])) for unit in VARIANTS if unit != "graphpeg"},
+    "one lane": ({"cores": 1, "warps": 1, "threads": 1},
+                 plans(["sssp"], field("schedule", schedules.names()))),
+    "wide warps": ({"cores": 1, "warps": 2, "threads": 32, "local_bytes": 1 << 14},
+                   plans(["bfs"], field("schedule", schedules.names()))),
+    "no divider": ({"divider": "none"}, plans(["pagerank"], field("schedule", [
+        "vm", "twc", "cm", "strict", "graphpeg", "scu"]))),
+    "exchange": ({"gather": "graphpeg", "exchange_interval": 64},
+                 plans(["bfs", "pagerank"], ["schedule=graphpeg"], [
+                     "direction=push", "direction=push frontier=lists"])),
+}
 
 
-COLUMNS = "code", "registers", "local", "memory", "starts", "executed", "lanes"
+COLUMNS = "code", "registers", "phases", "local", "memory", "starts", "executed", "lanes"
 
 
 @functools.cache
@@ -119,21 +133,30 @@ def numbers(plan, config):
         task = device.plan(plan, graph_of(plan.algorithm))
         result = device.run_task(task, verify=False)
     words, local = task.program.words, task.buffers.local
-    registers = {register for each in map(operands, set(words))
+    found = {word: operands(word) for word in set(words)}
+    registers = {register for each in found.values()
                  for register in (each.rd, each.rs1, each.rs2, each.rs3)} - {0}
-    return (len(words), len(registers), local.size, task.buffers.size, result.orders,
-            result.instructions, result.counters["lanes"])
+    marks = collections.Counter(found[word].imm for word in words
+                                if found[word].csr == Csr.PHASE)
+    return (len(words), len(registers), "/".join(str(marks[phase]) for phase in range(len(PHASES))),
+            local.size, task.buffers.size, result.orders, result.instructions,
+            result.counters["lanes"])
+
+
+def _wide(name):
+    return 16 if name == "phases" else 9
 
 
 def table(asked, config):
     """The rows of plans under the names of the columns, as a text."""
-    rows = [f"{'plan':64} " + " ".join(f"{name:>9}" for name in COLUMNS)]
+    rows = [f"{'plan':64} " + " ".join(f"{name:>{_wide(name)}}" for name in COLUMNS)]
     for plan in asked:
         try:
             found = numbers(plan, config)
         except UserError:
             continue
-        rows.append(f"{plan.removeprefix(f'{ROOT}/'):64} " + " ".join(f"{number:9}" for number in found))
+        rows.append(f"{plan.removeprefix(f'{ROOT}/'):64} " + " ".join(
+            f"{number:>{_wide(name)}}" for name, number in zip(COLUMNS, found)))
     return "\n".join(rows)
 
 
@@ -142,6 +165,7 @@ def test_plans(group):
     expected.check(EXPECTED, group, table(GROUPS[group], CONFIG))
 
 
-@pytest.mark.parametrize("unit", UNITS)
-def test_units(unit):
-    expected.check(EXPECTED, f"unit {unit}", table(UNITS[unit], CONFIG.replace(gather=unit)))
+@pytest.mark.parametrize("name", HARDWARE)
+def test_hardware(name):
+    changes, asked = HARDWARE[name]
+    expected.check(EXPECTED, name, table(asked, CONFIG.replace(**changes)))
