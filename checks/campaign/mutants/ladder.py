@@ -158,6 +158,8 @@ NEAR = (
     ("sw/compile/schedules/* sw/compile/formats/* sw/compile/options.py "
      "sw/graph/generators.py", "tb/sw/compile/test_contract.py"),
     ("hw/disassembler.py", "tb/hw/test_isa.py tb/sw/compile/asm/test_assembler.py"),
+    ("sw/lang/passes/* sw/lang/fact*.py sw/lang/flow.py sw/lang/predicates.py "
+     "sw/lang/effects.py", "tb/sw/lang/test_graph_ir.py tb/sw/compile/lower/test_decisions.py"),
     ("sw/compile/* sw/lang/passes/* sw/lang/fact*.py sw/lang/flow.py sw/lang/predicates.py "
      "sw/lang/effects.py", "tb/sw/compile/test_instructions.py"),
     ("sw/lang/graphit*", "tb/sw/lang/test_graphit.py"),
@@ -200,7 +202,8 @@ NEAR = (
     ("sw/vm/cuda/*", "tb/sw/vm/test_cuda.py"),
     ("sw/vm/evaluate.py sw/vm/host.py",
      "tb/sw/vm/test_reference.py tb/sw/vm/test_rtl.py::test_operations"),
-    ("sw/compile/lower/*", "tb/sw/compile/test_instructions.py tb/sw/compile/test_lowered.py "
+    ("sw/compile/lower/*", "tb/sw/compile/lower/test_decisions.py "
+     "tb/sw/compile/test_instructions.py tb/sw/compile/test_lowered.py "
      "tb/sw/vm/test_rtl.py tb/sw/compile/lower/test_texts.py"),
     ("sw/compile/lowered.py sw/compile/lowering.py", "tb/sw/compile/test_lowered.py"),
     ("base/bootstrap.py", "tb/cli/test_launcher.py"),

@@ -98,9 +98,20 @@ GROUPS = {
               "pagerank(iterations=2) schedule=tile:resident=yes split=counter"],
 }
 
-#: The same for the units that hand out edges: {unit: plans}.
-UNITS = {unit: plans(["bfs", "pagerank"], ["schedule=weaver", *options("weaver")])
-         for unit in VARIANTS if unit != "graphpeg"}
+#: The same for other hardware: {name: (changes of the configuration; plans)}.
+HARDWARE = {
+    **{f"unit {unit}": ({"gather": unit}, plans(["bfs", "pagerank"], [
+        "schedule=weaver", *options("weaver")])) for unit in VARIANTS if unit != "graphpeg"},
+    "one lane": ({"cores": 1, "warps": 1, "threads": 1},
+                 plans(["sssp"], field("schedule", schedules.names()))),
+    "wide warps": ({"cores": 1, "warps": 2, "threads": 32, "local_bytes": 1 << 14},
+                   plans(["bfs"], field("schedule", schedules.names()))),
+    "no divider": ({"divider": "none"}, plans(["pagerank"], field("schedule", [
+        "vm", "twc", "cm", "strict", "graphpeg", "scu"]))),
+    "exchange": ({"gather": "graphpeg", "exchange_interval": 64},
+                 plans(["bfs", "pagerank"], ["schedule=graphpeg"], [
+                     "direction=push", "direction=push frontier=lists"])),
+}
 
 
 COLUMNS = "code", "registers", "phases", "local", "memory", "starts", "executed", "lanes"
@@ -154,6 +165,7 @@ def test_plans(group):
     expected.check(EXPECTED, group, table(GROUPS[group], CONFIG))
 
 
-@pytest.mark.parametrize("unit", UNITS)
-def test_units(unit):
-    expected.check(EXPECTED, f"unit {unit}", table(UNITS[unit], CONFIG.replace(gather=unit)))
+@pytest.mark.parametrize("name", HARDWARE)
+def test_hardware(name):
+    changes, asked = HARDWARE[name]
+    expected.check(EXPECTED, name, table(asked, CONFIG.replace(**changes)))
