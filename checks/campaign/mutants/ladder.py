@@ -99,6 +99,7 @@ NEAR = (
     ("sw/show/diff.py", "tb/cli/test_diff.py tb/cli/test_whole_tools.py"),
     ("sw/cli/parameters.py sw/cli/records.py sw/cli/options.py",
      "tb/cli/test_records.py tb/cli/test_parameters.py tb/cli/test_errors.py"),
+    ("sw/cli/bench_ranking.py", "tb/cli/test_whole_checks.py"),
     ("sw/cli/bench*", "tb/sw/study/benchmarks tb/cli/test_commands.py"),
     ("sw/cli/bench_tune.py sw/cli/tune*", "tb/cli/test_tune.py"),
     ("sw/cli/campaign.py sw/cli/lockstep.py", "tb/checks/campaign/test_campaign.py"),
