@@ -3,7 +3,8 @@
 A table has a row for each of some three hundred plans, with every schedule and its options, every
 format, frontier and program, and every way of launching. A row has exact numbers of the program
 (instructions, registers, marks of each phase, bytes of local memory and of memory) and of a run
-on the functional simulator (what the host starts, instructions of all cores and of the busiest, active lanes).
+on the functional simulator (what the host starts, instructions of all cores and of the busiest,
+active lanes).
 
 Wrong results fail elsewhere. This table is for reviewers: a change of the compiler that costs or
 saves instructions alone changes rows. Whoever means the change writes the table anew, reads the
