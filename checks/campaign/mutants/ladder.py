@@ -185,6 +185,7 @@ NEAR = (
     ("sw/operators/reordering/*", "tb/sw/operators/reordering/test_sampling.py"),
     ("sw/compile/task.py sw/compile/planning.py sw/compile/programs.py sw/compile/memory.py "
      "sw/compile/local.py", "tb/sw/compile/test_plan.py"),
+    ("sw/device/result.py sw/device/results.py", "tb/sw/device/test_whole.py"),
     ("sw/device/result.py sw/device/device.py",
      "tb/sw/device/test_device.py tb/cli/test_functional.py"),
     ("sw/compile/schedules/scu* sw/compile/schedules/compact.py "
