@@ -99,6 +99,7 @@ NEAR = (
     ("sw/show/diff.py", "tb/cli/test_diff.py tb/cli/test_whole_tools.py"),
     ("sw/cli/parameters.py sw/cli/records.py sw/cli/options.py",
      "tb/cli/test_records.py tb/cli/test_parameters.py tb/cli/test_errors.py"),
+    ("sw/cli/bench_ranking.py", "tb/cli/test_whole_checks.py"),
     ("sw/cli/bench*", "tb/sw/study/benchmarks tb/cli/test_commands.py"),
     ("sw/cli/bench_tune.py sw/cli/tune*", "tb/cli/test_tune.py"),
     ("sw/cli/campaign.py sw/cli/lockstep.py", "tb/checks/campaign/test_campaign.py"),
@@ -184,6 +185,7 @@ NEAR = (
     ("sw/operators/reordering/*", "tb/sw/operators/reordering/test_sampling.py"),
     ("sw/compile/task.py sw/compile/planning.py sw/compile/programs.py sw/compile/memory.py "
      "sw/compile/local.py", "tb/sw/compile/test_plan.py"),
+    ("sw/device/result.py sw/device/results.py", "tb/sw/device/test_whole.py"),
     ("sw/device/result.py sw/device/device.py",
      "tb/sw/device/test_device.py tb/cli/test_functional.py"),
     ("sw/compile/schedules/scu* sw/compile/schedules/compact.py "
