@@ -2,8 +2,9 @@
 
 The first rung is the test that mirrors the file, and the tests that :data:`NEAR` names. Benches of
 units run on Icarus Verilog there, which builds sooner; Verilator would only repeat them. The next
-rungs are the tests that exercise the file's room (:data:`WIDE`). A mutant climbs until a test
-fails. So few mutants need the upper rungs, which take a minute or more.
+rungs are the tests that exercise the file's room (:data:`WIDE`); a few files begin with the first
+of these. A mutant climbs until a test fails. So few mutants need the upper rungs, which take a
+minute or more.
 """
 
 import fnmatch
@@ -242,6 +243,10 @@ _COMMANDS = ("--quick tb/cli", "tb/cli/test_runs.py tb/cli/test_commands.py "
              "tb/cli/test_diff.py tb/cli/test_sweep.py tb/cli/test_vm.py")
 
 
+#: Files whose benches take longer on Icarus Verilog than programs take on a simulator of the GPU,
+#: which then come first.
+_SLOW_BENCHES = "hw/gather/graphpeg/* hw/memory/l2* hw/core/l1.py"
+
 
 def _counts(*names):
     """The counters of random programs on configurations."""
@@ -323,6 +328,8 @@ def rungs(file) -> tuple[tuple[str, ...], ...]:
     found = [first, *wide]
     if file.startswith("hw/"):               # all shapes of the benches, on one simulator
         found = [[*first, "-k", "not verilator"], *wide]
+        if _matching(((_SLOW_BENCHES, ""),), file):
+            found[:2] = found[1::-1]
     return tuple(tuple(rung) for rung in found if any(word.startswith("tb/") for word in rung))
 
 

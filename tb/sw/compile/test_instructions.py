@@ -83,6 +83,8 @@ GROUPS = {
     "files": plans(FILES, ["schedule=vm"]),
     "schedules": plans(["sssp", "pagerank"], field("schedule", schedules.names()),
                        field("direction", DIRECTIONS)),
+    "programs of several operators": plans(["bc", "kcore", "mis"], field("schedule", [
+        "em", "graphpeg", "strict", "compact", "scu", "scu-stream"])),
     "options": plans(["sssp"], options(*schedules.names())),
     "formats": plans(["sssp", "pagerank"], field("schedule", ["vm", "weaver", "em"]),
                      field("format", [*STORED, "csr:block=16"])),
@@ -133,7 +135,7 @@ def numbers(plan, config):
     config = schedules.equip(config, [side.schedule for side in plan.sides.values()])
     with Device.functional(config) as device:
         task = device.plan(plan, graph_of(plan.algorithm))
-        result = device.run_task(task, verify=False)
+        result = device.run_task(task)
     words, local = task.program.words, task.buffers.local
     found = {word: operands(word) for word in set(words)}
     registers = {register for each in found.values()
