@@ -78,6 +78,8 @@ def changed(text, operator=None, file="unit.py"):
      ["Memory(shape=n - m, depth=max(1, n // 2), init=(n + m))"]),
     ("operand", "Signal(n - 1); Signal(n + 1)",
      ["Signal(n - 1); Signal(n)", "Signal(n - 1); Signal(1)"]),
+    ("more", "Memory(shape=ArrayLayout(32, 1 + f(2))); warp.signal(3, 'x')",
+     ["Memory(shape=ArrayLayout(32, 1 + f(3))); warp.signal(3, 'x')"]),
     ("swap", "Signal(32 - n)", ["Signal((n - 32))"]),
     ("opposite", "Signal(min(n, m)); Signal(max(n, m))",
      ["Signal(min(n, m)); Signal(min(n, m))"]),
