@@ -2,8 +2,9 @@
 
 The first rung is the test that mirrors the file, and the tests that :data:`NEAR` names. Benches of
 units run on Icarus Verilog there, which builds sooner; Verilator would only repeat them. The next
-rungs are the tests that exercise the file's room (:data:`WIDE`). A mutant climbs until a test
-fails. So few mutants need the upper rungs, which take a minute or more.
+rungs are the tests that exercise the file's room (:data:`WIDE`); a few files begin with the first
+of these. A mutant climbs until a test fails. So few mutants need the upper rungs, which take a
+minute or more.
 """
 
 import fnmatch
@@ -82,6 +83,8 @@ NEAR = (
      "tb/sw/compile/algorithms/test_gcn.py tb/sw/golden/test_gcn.py"),
     ("sw/study/benchmarks/*", "tb/sw/study/benchmarks tb/cli/test_whole.py"),
     ("sw/study/sweep/*", "tb/sw/study/sweep tb/sw/show/report/test_whole.py"),
+    ("sw/study/benchmarks/grid.py sw/study/benchmarks/schedules.py",
+     "tb/sw/study/reproduce/test_outcomes.py"),
     ("sw/study/benchmarks/formats.py", "tb/sw/compile/formats/test_images.py"),
     ("sw/study/benchmarks/combinations.py", "tb/sw/study/test_combinations.py"),
     ("sw/study/benchmarks/folder.py", "tb/cli/test_reproduce.py"),
@@ -117,9 +120,12 @@ NEAR = (
     ("sw/cli/synth*", "tb/cli/test_synth.py tb/synth/test_board_command.py"),
     ("sw/cli/simulated_board.py", "tb/sim/test_board_simulator.py"),
     ("sw/cli/report.py", "tb/sw/show/report/test_command.py"),
+    ("sw/cli/files.py", "tb/cli/test_main.py"),
     ("sw/cli/tests.py sw/cli/packages.py sw/cli/main.py", "tb/cli/test_commands.py"),
+    ("sw/cli/pages.py", "tb/cli/test_commands.py::test_docs_are_up_to_date"),
     ("sw/cli/pages.py sw/cli/placements.py", "tb/cli/test_docs.py"),
     ("sw/study/cluster/*", "tb/sw/study/cluster"),
+    ("sw/study/cluster/place.py", "tb/sw/study/cluster/test_members.py"),
     ("sw/compile/compaction/*", "tb/sw/compile/compaction/test_algorithms.py"),
     ("checks/course/*", "tb/checks/course/test_course.py"),
     ("sw/compile/formats/cr2/*",
@@ -237,6 +243,11 @@ _COMMANDS = ("--quick tb/cli", "tb/cli/test_runs.py tb/cli/test_commands.py "
              "tb/cli/test_diff.py tb/cli/test_sweep.py tb/cli/test_vm.py")
 
 
+#: Files whose benches take longer on Icarus Verilog than programs take on a simulator of the GPU,
+#: which then come first.
+_SLOW_BENCHES = ("hw/gather/graphpeg/* hw/memory/l2* hw/core/l1.py hw/core/lsu.py "
+                 "hw/core/core.py hw/gpu.py")
+
 
 def _counts(*names):
     """The counters of random programs on configurations."""
@@ -271,9 +282,13 @@ WIDE = (
      ("tb/sim/test_native.py tb/sim/test_compiled.py tb/sim/test_slow.py", "--quick tb/sim",
       _RANDOM, _PROGRAMS)),
     ("sim/functional/*", ("tb/sim/functional", "tb/cli/test_functional.py")),
-    ("sw/study/*",
-     ("--quick tb/sw/study/tune tb/sw/study/reproduce tb/sw/study/benchmarks tb/sw/show/report",
+    ("sw/study/reproduce/*",
+     ("--quick tb/sw/study/reproduce tb/sw/show/report/test_whole.py",
       "tb/sw/study/reproduce/test_study.py tb/cli/test_reproduce.py")),
+    ("sw/study/benchmarks/* sw/study/*.py",
+     ("--quick tb/sw/study tb/sw/show/report/test_whole.py", "tb/cli/test_reproduce.py")),
+    ("sw/study/tune/* sw/study/sweep/*",
+     ("--quick tb/sw/study/tune tb/sw/study/sweep", "tb/cli/test_tune.py tb/cli/test_sweep.py")),
     ("sw/cli/*", _COMMANDS), ("sw/*.py", _COMMANDS), ("base/*", _COMMANDS),
     ("sw/compile/compaction/* sw/operators/*",
      ("tb/sw/operators tb/sw/device", "--quick tb/programs/test_compaction.py")),
@@ -314,6 +329,8 @@ def rungs(file) -> tuple[tuple[str, ...], ...]:
     found = [first, *wide]
     if file.startswith("hw/"):               # all shapes of the benches, on one simulator
         found = [[*first, "-k", "not verilator"], *wide]
+        if _matching(((_SLOW_BENCHES, ""),), file):
+            found[:2] = found[1::-1]
     return tuple(tuple(rung) for rung in found if any(word.startswith("tb/") for word in rung))
 
 
