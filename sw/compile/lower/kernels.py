@@ -341,10 +341,18 @@ class VertexKernels:
         a.amominu_w(a.zero, least, place)
 
     def _renumber(self, k, _):
-        """No vertex has been claimed yet."""
-        stamps = self._parent.pool.STAMPS
+        """No vertex has been claimed yet. Members of chained sets, whose stamp is the argument, get
+        the first."""
+        a, stamps, first = k.a, self._parent.pool.STAMPS, k.a.zero
+        if self._parent.pool.chained:
+            first = a.reg("first")
+            _ = k.given
         with each_vertex(k, stamps) as pointers:
-            k.a.sw(k.a.zero, pointers[stamps])
+            if first is not a.zero:
+                a.lw(first, pointers[stamps])
+                a.sub(first, first, k.given)
+                a.seqz(first, first)
+            a.sw(first, pointers[stamps])
 
     @staticmethod
     def _infinite(k, _):

@@ -63,11 +63,23 @@ def star(leaves):
     return Graph(leaves + 1, range(1, leaves + 1), [0] * leaves)
 
 
+def hubs(*far):
+    """Vertex 1 has the largest length but one, and 200 vertices behind it the largest, or one more
+    if they are far."""
+    count = 200
+    weights = [2 if vertex in far else 1 for vertex in range(2, count)]
+    return Graph(count, [0] + [1] * len(weights), [1, *range(2, count)],
+                 np.array([LARGEST - 1, *weights], np.uint32))
+
+
 #: {case: (algorithm, parameters, the graph with the largest, its vector, vertex and word,
 #: parameters and graph of the first that is refused, a part of the message)}.
 LIMITS = {
     "sssp, length": ("sssp", {}, path(LARGEST - 1, 1), "distance", 2, LARGEST, {},
                      path(LARGEST - 1, 2), r"sssp.py:\d+:\d+: distance\[2\] does not fit in 32 b"),
+    # Machines keep lost candidates as bits of several words.
+    "sssp, many": ("sssp", {}, hubs(), "distance", -1, LARGEST, {}, hubs(150, 190),
+                   r"sssp.py:\d+:\d+: distance\[150\] does not fit in 32 bits"),
     "sssp, delta": ("sssp", {"delta": 3 << 30}, path(LARGEST - 1, 1), "distance", 2, LARGEST,
                     {"delta": 3 << 30}, path(LARGEST - 1, 5, 1),
                     r"sssp.py:\d+:\d+: distance\[2\] does not fit"),
