@@ -245,7 +245,8 @@ _COMMANDS = ("--quick tb/cli", "tb/cli/test_runs.py tb/cli/test_commands.py "
 
 #: Files whose benches take longer on Icarus Verilog than programs take on a simulator of the GPU,
 #: which then come first.
-_SLOW_BENCHES = "hw/gather/graphpeg/* hw/memory/l2* hw/core/l1.py"
+_SLOW_BENCHES = ("hw/gather/graphpeg/* hw/memory/l2* hw/core/l1.py hw/core/lsu.py "
+                 "hw/core/core.py hw/gpu.py")
 
 
 def _counts(*names):

@@ -78,6 +78,8 @@ def changed(text, operator=None, file="unit.py"):
      ["Memory(shape=n - m, depth=max(1, n // 2), init=(n + m))"]),
     ("operand", "Signal(n - 1); Signal(n + 1)",
      ["Signal(n - 1); Signal(n)", "Signal(n - 1); Signal(1)"]),
+    ("more", "Memory(shape=ArrayLayout(32, 1 + f(2))); warp.signal(3, 'x')",
+     ["Memory(shape=ArrayLayout(32, 1 + f(3))); warp.signal(3, 'x')"]),
     ("swap", "Signal(32 - n)", ["Signal((n - 32))"]),
     ("opposite", "Signal(min(n, m)); Signal(max(n, m))",
      ["Signal(min(n, m)); Signal(min(n, m))"]),
@@ -109,7 +111,7 @@ def test_operators(operator, text, after):
     "def __repr__(self): return f'{a[0]}'",
     "Signal(n, name=f'x{1}', src_loc_at=1)", "if TYPE_CHECKING:\n    import a",
     "x = typer.Option(min=1)", "print(a + 1, flush=True)", "x = ' ' * 8",
-    "X = Annotated[a | b, 1]", "y = self._error(1, a + b)",
+    "SdramTiming(name='x', rcd=15)", "X = Annotated[a | b, 1]", "y = self._error(1, a + b)",
 ])
 def test_exempt(text):
     found = changed(text)
