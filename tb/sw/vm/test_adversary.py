@@ -2,26 +2,31 @@
 
 ======================  ===========================================================================
 facts that were found   test_programs: of the package's programs, and of a user's; test_random,
-                        test_near_searches: of random programs
-false facts             test_planted: one for each kind of fact, and more, which must be noticed
+                        test_near_searches: of random programs; test_lost: about lost candidates
+false facts             test_planted, test_planted_lost: one for each kind of fact, and more, which
+                        must be noticed
 ======================  ===========================================================================
 """
 
+import dataclasses
 import functools
 import random
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 
 from base.errors import UserError
 from sw.graph.load import load
 from sw.lang import facts, graph_ir as ir, programs
+from sw.lang.faults import LostCandidate
 from sw.lang.passes import FACTS, analysed
 from sw.lang.passes.rewrite import with_facts
 from sw.lang.reader import read_text
 from sw.lang.types import WORD, Type
 from sw.vm import host
 from sw.vm.adversary import differs
+from sw.vm.reference import ReferenceMachine
 from tb.sw.lang.fact_programs import TEXTS, read
 from tb.sw.vm.near_searches import near_search
 from tb.sw.vm.random_programs import program_texts
@@ -85,6 +90,40 @@ def test_near_searches(part, monkeypatch):
             continue            # the interpreter refuses it
         tried += 1
     assert tried
+
+
+def seen_lost(name, program, seed):
+    """As :func:`seen`, with weights such that sums of few of them do not fit, and whether the
+    interpreter says so."""
+    rng, graph = random.Random(seed), load(f"rmat:scale=4,degree=2,seed={seed},weights=9")
+    weights = [rng.choice([1, 1 << 31, (1 << 32) - 2]) for _ in range(graph.num_edges)]
+    graph = dataclasses.replace(graph, weights=np.array(weights, np.uint32))
+    values = {"source": graph.hub}
+    try:
+        host.perform(program, graph, ReferenceMachine(program, graph), values)
+    except LostCandidate:
+        return differs(program, graph, values, seed), True
+    return differs(program, graph, values, seed), False
+
+
+@pytest.mark.parametrize("name", ["sssp", "marked", "touched", "delta", "tolls"])
+def test_lost(name):
+    """Errors hang on no order, where a fact says so. Of some graphs, some have one."""
+    program, found = read(name), set()
+    for seed in range(GRAPHS // 2):
+        try:
+            found.add(seen_lost(name, program, seed))
+        except LostCandidate:
+            continue            # nothing is said about it
+    told = any(facts.known(node, facts.Deferred) for node in ir.instructions(program.body)
+               if isinstance(node, ir.EdgeSetIterator))
+    assert found == {(None, False), (None, True)} if told else {(None, False)}
+
+
+def test_planted_lost():
+    """With a toll that is infinite, a candidate is none in the end that was lost before."""
+    program = planted(read("tolls"), "relax", fact(facts.Deferred))
+    assert any(seen_lost("tolls", program, seed)[0] is not None for seed in range(GRAPHS))
 
 
 def planted(program, where, fact):
@@ -164,6 +203,8 @@ FALSE = [
     ("kcore", "lives", fact(facts.Asked, asked=F())),
     ("predecessor", "relax", fact(facts.Early, vectors=F({"distance"}))),
     ("times", "relax", fact(facts.Early, vectors=F({"distance"}))),
+    ("visits", "relax", fact(facts.Early, vectors=F({"distance"}))),
+    ("bits", "relax", fact(facts.Early, vectors=F({"distance"}))),
     ("touched", "relax", fact(facts.Superset)),
     ("bfs", "visit", fact(facts.Superset)),
     ("times", "relax", fact(facts.Apart)),
