@@ -330,7 +330,17 @@ def rungs(file) -> tuple[tuple[str, ...], ...]:
         found = [[*first, "-k", "not verilator"], *wide, [*first, "-k", "not icarus"]]
         if _matching(((_SLOW_BENCHES, ""),), file):
             found[:2] = found[1::-1]
-    return tuple(tuple(rung) for rung in found if any(word.startswith("tb/") for word in rung))
+    return tuple(tuple(rung) for rung in _each_once(found)
+                 if any(word.startswith("tb/") for word in rung))
+
+
+def _each_once(found):
+    """The rungs without tests that an earlier rung has run, all of them or in the same way."""
+    done = set()
+    for rung in found:
+        way = tuple(word for word in rung if not word.startswith("tb/"))
+        yield [word for word in rung if {((), word), (way, word)}.isdisjoint(done)]
+        done |= {(way, word) for word in rung if word.startswith("tb/")}
 
 
 def _matching(table, file, *, nearest=False):
