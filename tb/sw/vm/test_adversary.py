@@ -80,7 +80,7 @@ def test_expressions(text):
     words = {name: np.where(draw.random(64) < 0.5, draw.integers(0, 40, 64),
                             draw.integers(0, WORD - 1, 64)).astype(np.uint64) for name in "ab"}
     words["b"][:20] = words["a"][:20]
-    evaluator = Evaluator(tried, graph, 0, {}, lambda vector, vertices, own: words[vector][vertices])
+    evaluator = Evaluator(tried, graph, 0, {}, lambda vector, at, own: words[vector][at])
     right = evaluator.value(node, {"v": np.arange(64, dtype=np.uint64)}, 64)
     code = Code(graph, lambda each: evaluator.value(each, {}, 1)[0], {}).compiled(node, ("v",))
     assert [int(code((v, v, v), lambda vector, at, index: int(words[vector][index])))
