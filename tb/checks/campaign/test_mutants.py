@@ -258,9 +258,14 @@ def test_rungs_of_files():
     assert ladder.rungs("sw/graph/npz.py")[0][0] == "tb/sw/graph/test_npz.py"
     assert (ladder.rungs("sw/study/benchmarks/core.py")[0][0]
             == "tb/sw/study/benchmarks/test_core.py")
+    fuse = [word for rung in ladder.rungs("sw/compile/lower/fuse.py") for word in rung]
+    assert fuse.count("tb/sw/compile/test_instructions.py") == fuse.count("tb/sw/vm") == 1
     assert ladder.rungs("sw/cli/bench_tune.py")[0][:2] == (
         "tb/cli/test_tune.py", "tb/sw/study/benchmarks")
-    assert ladder.rungs("hw/core/alu.py")[0] == ("tb/hw/core/test_alu.py", "-k", "not verilator")
+    first, *_, last = ladder.rungs("hw/core/alu.py")
+    assert first == ("tb/hw/core/test_alu.py", "-k", "not verilator")
+    assert last == ("tb/hw/core/test_alu.py", "-k", "not icarus")
+    assert ladder.rungs("hw/gpu.py")[1] == ("tb/hw/test_gpu.py", "-k", "not verilator")
 
 
 def test_judged_survivors_are_there():
