@@ -410,6 +410,16 @@ def test_limits(monkeypatch, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+def test_limits_within_limits(monkeypatch, tmp_path):
+    """A sandbox in a sandbox, as tests of a mutant have it, keeps the limit around it."""
+    monkeypatch.setattr(sandbox, "copy_sources", lambda *_: None)
+    monkeypatch.setattr(sandbox.resource, "getrlimit", lambda kind: (200, 205))
+    show = "import resource; print(resource.getrlimit(resource.RLIMIT_CPU))"
+    with sandbox.Sandbox(tmp_path / "run", tmp_path) as box:
+        assert [box.run(["-c", show], seconds).output for seconds in (30, 202, 600)] == [
+            "(30, 35)\n", "(202, 205)\n", "(205, 205)\n"]
+
+
 def test_command(capsys, tmp_path):
     """The command notices faults, keeps what it found, and leaves the sources alone."""
     before = (ROOT / "sw/golden/hashing.py").read_bytes()
