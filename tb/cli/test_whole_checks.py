@@ -575,6 +575,49 @@ def test_bench_compiling(shows, monkeypatch):
           "--schedule", "em")
 
 
+def test_bench_ranking(shows, monkeypatch, tmp_path):
+    """Ways that are in the file are not measured again; a wrong result ends the command."""
+    import datetime
+
+    from sw.study.benchmarks import ranking
+
+    class Clock(datetime.datetime):
+        @classmethod
+        def now(cls, tz=None):
+            return cls(2026, 3, 4, 23, tzinfo=tz)
+
+    def measured(spec, algorithm, weights, repeat, ways):
+        asked.append((spec, algorithm, weights, repeat, len(ways)))
+        for way in ways:
+            if (spec, algorithm, way) == wrong:
+                raise RuntimeError(f"{way}: no luck")
+            yield way, {"seconds": [number(f"{spec} {algorithm} {way} {turn}") / 1e6
+                                    for turn in range(repeat)], "schedule": way.schedule}
+
+    def counted(spec, weights, wanted):
+        asked.append({name: len(ways) for name, ways in wanted.items()})
+        return {"bfs": {ranking.WAYS[2]: {"dram_bytes": 7}}}
+    asked, wrong = [], ("road:side=3", "cc", ranking.WAYS[4])
+    monkeypatch.setattr("sw.cli.bench_ranking.datetime.datetime", Clock)
+    monkeypatch.setattr(ranking, "described", _gives({"device": "A GPU", "driver": "5"}))
+    monkeypatch.setattr(ranking, "measured", measured)
+    monkeypatch.setattr(ranking, "counted", counted)
+    words = ["bench", "ranking", "karate", "road:side=3", "--algorithms", "bfs,cc", "--repeat", "2",
+             "--record", "gpu.jsonl"]
+    shows("bench ranking with a wrong result", *words, "--counters")
+    kept = (tmp_path / "gpu.jsonl").read_text().splitlines()
+    wrong = None
+    shows("bench ranking", *words, "--counters")
+    shows("bench ranking again", *words)
+    shows("bench ranking with other weights", *words, "--weights", "9")
+    lines = (tmp_path / "gpu.jsonl").read_text().splitlines()
+    assert lines[:len(kept)] == kept and len(kept) == 14 * 3 + 4 and len(lines) == 14 * 8
+    expected.check(EXPECTED, "ways of the ranking", "\n".join([
+        *map(str, asked), *(line for line in lines if '"dram_bytes"' in line), lines[-1]]))
+    shows("bench ranking without a file", "bench", "ranking", "karate")
+    shows("bench ranking of a CPU", "bench", "ranking", "karate", "--vm", "cpu")
+
+
 # Terminals
 
 class _Terminal(io.StringIO):

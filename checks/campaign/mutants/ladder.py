@@ -1,9 +1,10 @@
 """Which tests ought to notice a fault in a source file: a ladder whose first rungs are cheap.
 
 The first rung is the test that mirrors the file, and the tests that :data:`NEAR` names. Benches of
-units run on Icarus Verilog there, which builds sooner; Verilator would only repeat them. The next
-rungs are the tests that exercise the file's room (:data:`WIDE`). A mutant climbs until a test
-fails. So few mutants need the upper rungs, which take a minute or more.
+units run on Icarus Verilog there, which builds sooner. The next rungs are the tests that exercise
+the file's room (:data:`WIDE`); a few files begin with the first of these. The last rung of a unit
+has its benches on Verilator, where they do more turns. A mutant climbs until a test fails. So few
+mutants need the upper rungs, which take a minute or more.
 """
 
 import fnmatch
@@ -82,11 +83,13 @@ NEAR = (
      "tb/sw/compile/algorithms/test_gcn.py tb/sw/golden/test_gcn.py"),
     ("sw/study/benchmarks/*", "tb/sw/study/benchmarks tb/cli/test_whole.py"),
     ("sw/study/sweep/*", "tb/sw/study/sweep tb/sw/show/report/test_whole.py"),
+    ("sw/study/benchmarks/grid.py sw/study/benchmarks/schedules.py",
+     "tb/sw/study/reproduce/test_outcomes.py"),
     ("sw/study/benchmarks/formats.py", "tb/sw/compile/formats/test_images.py"),
     ("sw/study/benchmarks/combinations.py", "tb/sw/study/test_combinations.py"),
     ("sw/study/benchmarks/folder.py", "tb/cli/test_reproduce.py"),
     ("sw/cli/*", "tb/cli/test_files.py tb/cli/test_whole.py tb/cli/test_whole_tools.py "
-     "tb/cli/test_whole_checks.py tb/cli/test_whole_language.py"),
+     "tb/cli/test_whole_checks.py tb/cli/test_whole_language.py tb/cli/test_records.py"),
     ("sw/cli/listing.py sw/cli/lang.py sw/cli/new.py sw/cli/run_program.py "
      "sw/cli/tune_schedules.py", "tb/cli/test_whole_language.py"),
     ("sw/cli/doctor.py sw/cli/packages.py sw/cli/prove.py sw/cli/campaign.py "
@@ -97,7 +100,9 @@ NEAR = (
     ("sw/cli/program.py sw/device/places.py sw/device/stacks.py sw/device/elf.py "
      "sw/device/host.py", "tb/cli/test_whole_exec.py"),
     ("sw/show/diff.py", "tb/cli/test_diff.py tb/cli/test_whole_tools.py"),
-    ("sw/cli/parameters.py sw/cli/records.py", "tb/cli/test_parameters.py tb/cli/test_errors.py"),
+    ("sw/cli/parameters.py sw/cli/records.py sw/cli/options.py",
+     "tb/cli/test_records.py tb/cli/test_parameters.py tb/cli/test_errors.py"),
+    ("sw/cli/bench_ranking.py", "tb/cli/test_whole_checks.py"),
     ("sw/cli/bench*", "tb/sw/study/benchmarks tb/cli/test_commands.py"),
     ("sw/cli/bench_tune.py sw/cli/tune*", "tb/cli/test_tune.py"),
     ("sw/cli/campaign.py sw/cli/lockstep.py", "tb/checks/campaign/test_campaign.py"),
@@ -115,9 +120,12 @@ NEAR = (
     ("sw/cli/synth*", "tb/cli/test_synth.py tb/synth/test_board_command.py"),
     ("sw/cli/simulated_board.py", "tb/sim/test_board_simulator.py"),
     ("sw/cli/report.py", "tb/sw/show/report/test_command.py"),
+    ("sw/cli/files.py", "tb/cli/test_main.py"),
     ("sw/cli/tests.py sw/cli/packages.py sw/cli/main.py", "tb/cli/test_commands.py"),
+    ("sw/cli/pages.py", "tb/cli/test_commands.py::test_docs_are_up_to_date"),
     ("sw/cli/pages.py sw/cli/placements.py", "tb/cli/test_docs.py"),
     ("sw/study/cluster/*", "tb/sw/study/cluster"),
+    ("sw/study/cluster/place.py", "tb/sw/study/cluster/test_members.py"),
     ("sw/compile/compaction/*", "tb/sw/compile/compaction/test_algorithms.py"),
     ("checks/course/*", "tb/checks/course/test_course.py"),
     ("sw/compile/formats/cr2/*",
@@ -129,6 +137,7 @@ NEAR = (
      "tb/sw/golden/test_simulator.py tb/sw/golden/test_simulator_instructions.py "
      "tb/sw/golden/test_simulator_errors.py"),
     ("sw/golden/gather/*", "tb/sw/golden/gather"),
+    ("sw/graph/load.py sw/graph/weights.py sw/graph/reading.py", "tb/sw/graph/test_load.py"),
     ("sw/golden/lockstep.py", "tb/programs/test_lockstep.py"),
     ("sw/golden/scu.py", "tb/sim/functional/test_scu.py"),
     ("sw/graph/archive.py sw/graph/metis.py sw/graph/readers.py sw/graph/save.py "
@@ -155,6 +164,8 @@ NEAR = (
     ("sw/compile/schedules/* sw/compile/formats/* sw/compile/options.py "
      "sw/graph/generators.py", "tb/sw/compile/test_contract.py"),
     ("hw/disassembler.py", "tb/hw/test_isa.py tb/sw/compile/asm/test_assembler.py"),
+    ("sw/lang/passes/* sw/lang/fact*.py sw/lang/flow.py sw/lang/predicates.py "
+     "sw/lang/effects.py", "tb/sw/lang/test_graph_ir.py tb/sw/compile/lower/test_decisions.py"),
     ("sw/compile/* sw/lang/passes/* sw/lang/fact*.py sw/lang/flow.py sw/lang/predicates.py "
      "sw/lang/effects.py", "tb/sw/compile/test_instructions.py"),
     ("sw/lang/graphit*", "tb/sw/lang/test_graphit.py"),
@@ -164,7 +175,8 @@ NEAR = (
     ("sw/lang/programs/*", "tb/sw/vm/test_reference.py"),
     ("sw/device/link/*", "tb/sw/device/link"),
     ("sw/show/live/*", "tb/sw/show/live/test_server.py tb/sw/show/live/test_export.py"),
-    ("sw/show/report/*", "tb/sw/show/report"),
+    ("sw/show/report/*", "tb/sw/show/report/test_whole.py tb/sw/show/report "
+     "--ignore=tb/sw/show/report/test_pages.py"),
     ("sw/study/reproduce/*", "tb/sw/study/reproduce/test_outcomes.py"),
     ("sw/study/reproduce/cr2/*", "tb/sw/study/reproduce/test_cr2.py"),
     ("sw/study/reproduce/graphpeg/*",
@@ -179,6 +191,7 @@ NEAR = (
     ("sw/operators/reordering/*", "tb/sw/operators/reordering/test_sampling.py"),
     ("sw/compile/task.py sw/compile/planning.py sw/compile/programs.py sw/compile/memory.py "
      "sw/compile/local.py", "tb/sw/compile/test_plan.py"),
+    ("sw/device/result.py sw/device/results.py", "tb/sw/device/test_whole.py"),
     ("sw/device/result.py sw/device/device.py",
      "tb/sw/device/test_device.py tb/cli/test_functional.py"),
     ("sw/compile/schedules/scu* sw/compile/schedules/compact.py "
@@ -196,7 +209,8 @@ NEAR = (
     ("sw/vm/cuda/*", "tb/sw/vm/test_cuda.py"),
     ("sw/vm/evaluate.py sw/vm/host.py",
      "tb/sw/vm/test_reference.py tb/sw/vm/test_rtl.py::test_operations"),
-    ("sw/compile/lower/*", "tb/sw/compile/test_instructions.py tb/sw/compile/test_lowered.py "
+    ("sw/compile/lower/*", "tb/sw/compile/lower/test_decisions.py "
+     "tb/sw/compile/test_instructions.py tb/sw/compile/test_lowered.py "
      "tb/sw/vm/test_rtl.py tb/sw/compile/lower/test_texts.py"),
     ("sw/compile/lowered.py sw/compile/lowering.py", "tb/sw/compile/test_lowered.py"),
     ("base/bootstrap.py", "tb/cli/test_launcher.py"),
@@ -229,6 +243,11 @@ _COMMANDS = ("--quick tb/cli", "tb/cli/test_runs.py tb/cli/test_commands.py "
              "tb/cli/test_diff.py tb/cli/test_sweep.py tb/cli/test_vm.py")
 
 
+#: Files whose benches take longer on Icarus Verilog than programs take on a simulator of the GPU,
+#: which then come first.
+_SLOW_BENCHES = ("hw/gather/graphpeg/* hw/memory/l2* hw/core/l1.py hw/core/lsu.py "
+                 "hw/core/core.py hw/gpu.py")
+
 
 def _counts(*names):
     """The counters of random programs on configurations."""
@@ -243,7 +262,6 @@ WIDE = (
     *((f"hw/gather/{name}/*", _counts(name)) for name in ("scan", "stream", "eghw", "graphpeg")),
     ("hw/core/gathering.py", _counts("stream", "graphpeg")),
     ("hw/memory/*", (f"{_counts('tiny')[0]} tb/programs/test_cores.py::test_counts",)),
-    ("hw/units.py hw/emit.py", ("tb/hw/test_units.py",)),
     ("hw/scu/*", ("tb/programs/test_scu.py::test_counts",)),
     ("sim/harness/* sim/*.py", _counts("tiny")),
     ("hw/*.py hw/core/*",
@@ -263,9 +281,13 @@ WIDE = (
      ("tb/sim/test_native.py tb/sim/test_compiled.py tb/sim/test_slow.py", "--quick tb/sim",
       _RANDOM, _PROGRAMS)),
     ("sim/functional/*", ("tb/sim/functional", "tb/cli/test_functional.py")),
-    ("sw/study/*",
-     ("--quick tb/sw/study/tune tb/sw/study/reproduce tb/sw/study/benchmarks tb/sw/show/report",
+    ("sw/study/reproduce/*",
+     ("--quick tb/sw/study/reproduce tb/sw/show/report/test_whole.py",
       "tb/sw/study/reproduce/test_study.py tb/cli/test_reproduce.py")),
+    ("sw/study/benchmarks/* sw/study/*.py",
+     ("--quick tb/sw/study tb/sw/show/report/test_whole.py", "tb/cli/test_reproduce.py")),
+    ("sw/study/tune/* sw/study/sweep/*",
+     ("--quick tb/sw/study/tune tb/sw/study/sweep", "tb/cli/test_tune.py tb/cli/test_sweep.py")),
     ("sw/cli/*", _COMMANDS), ("sw/*.py", _COMMANDS), ("base/*", _COMMANDS),
     ("sw/compile/compaction/* sw/operators/*",
      ("tb/sw/operators tb/sw/device", "--quick tb/programs/test_compaction.py")),
@@ -278,7 +300,9 @@ WIDE = (
     ("sw/compile/lower/*", _LANGUAGE[1:]), ("sw/compile/*", _KERNELS),
     ("sw/lang/* sw/vm/*.py", _LANGUAGE),
     ("sw/vm/adversary/* sw/vm/cpu/* sw/vm/cuda/*", _MACHINES),
-    ("sw/device/link/* sw/device/trace/* sw/show/* checks/course/*",
+    ("sw/show/report/*", ("tb/sw/show/report/test_pages.py", "--quick tb/cli")),
+    ("sw/show/*.py sw/show/live/*", ("--quick tb/sw/show/live tb/cli",)),
+    ("sw/device/link/* sw/device/trace/* checks/course/*",
      ("--quick tb/sw/show/live tb/sw/show/report tb/cli",)),
     ("sw/device/*", ("tb/sw/device", "tb/sw/compile/kernels/test_programs.py", "--quick tb/cli")),
     ("synth/*", ("tb/synth", "tb/cli/test_synth.py")),
@@ -302,9 +326,21 @@ def rungs(file) -> tuple[tuple[str, ...], ...]:
     first = list(dict.fromkeys(first))
     wide = [rung.split() for tests in _matching(WIDE, file) for rung in tests]
     found = [first, *wide]
-    if file.startswith("hw/"):               # all shapes of the benches, on one simulator
-        found = [[*first, "-k", "not verilator"], *wide]
-    return tuple(tuple(rung) for rung in found if any(word.startswith("tb/") for word in rung))
+    if file.startswith("hw/"):               # Icarus first, Verilator last
+        found = [[*first, "-k", "not verilator"], *wide, [*first, "-k", "not icarus"]]
+        if _matching(((_SLOW_BENCHES, ""),), file):
+            found[:2] = found[1::-1]
+    return tuple(tuple(rung) for rung in _each_once(found)
+                 if any(word.startswith("tb/") for word in rung))
+
+
+def _each_once(found):
+    """The rungs without tests that an earlier rung has run, all of them or in the same way."""
+    done = set()
+    for rung in found:
+        way = tuple(word for word in rung if not word.startswith("tb/"))
+        yield [word for word in rung if {((), word), (way, word)}.isdisjoint(done)]
+        done |= {(way, word) for word in rung if word.startswith("tb/")}
 
 
 def _matching(table, file, *, nearest=False):

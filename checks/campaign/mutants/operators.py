@@ -222,6 +222,7 @@ _CALLS = {
     "Option": "options' help; a command's test sees a wrong default elsewhere",
     "Argument": "as an option",
     "collect": "a garbage collection changes times only", "freeze": "as a collection",
+    "SdramTiming": "numbers of data sheets: a test would be a second copy",
     "warn": "a text", "need": "says which packages a command installs; the tests have all",
 }
 

@@ -393,7 +393,7 @@ class ProgramAlgorithm(ProgramRun):
             add("infinite", "infinite")
         for vector in self._stored:
             add(f"store_{vector}", "store", self.array(vector))
-        if any(isinstance(node, ir.NewVertexSet | ir.NewQueue | ir.Dequeue)
+        if any(isinstance(node, ir.NewVertexSet | ir.NewQueue)
                for node in ir.walk(*self.program.body)):
             add("include", "include")
         for slot in range(self.host.words):

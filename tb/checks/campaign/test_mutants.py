@@ -78,6 +78,8 @@ def changed(text, operator=None, file="unit.py"):
      ["Memory(shape=n - m, depth=max(1, n // 2), init=(n + m))"]),
     ("operand", "Signal(n - 1); Signal(n + 1)",
      ["Signal(n - 1); Signal(n)", "Signal(n - 1); Signal(1)"]),
+    ("more", "Memory(shape=ArrayLayout(32, 1 + f(2))); warp.signal(3, 'x')",
+     ["Memory(shape=ArrayLayout(32, 1 + f(3))); warp.signal(3, 'x')"]),
     ("swap", "Signal(32 - n)", ["Signal((n - 32))"]),
     ("opposite", "Signal(min(n, m)); Signal(max(n, m))",
      ["Signal(min(n, m)); Signal(min(n, m))"]),
@@ -109,7 +111,7 @@ def test_operators(operator, text, after):
     "def __repr__(self): return f'{a[0]}'",
     "Signal(n, name=f'x{1}', src_loc_at=1)", "if TYPE_CHECKING:\n    import a",
     "x = typer.Option(min=1)", "print(a + 1, flush=True)", "x = ' ' * 8",
-    "X = Annotated[a | b, 1]", "y = self._error(1, a + b)",
+    "SdramTiming(name='x', rcd=15)", "X = Annotated[a | b, 1]", "y = self._error(1, a + b)",
 ])
 def test_exempt(text):
     found = changed(text)
@@ -256,9 +258,14 @@ def test_rungs_of_files():
     assert ladder.rungs("sw/graph/npz.py")[0][0] == "tb/sw/graph/test_npz.py"
     assert (ladder.rungs("sw/study/benchmarks/core.py")[0][0]
             == "tb/sw/study/benchmarks/test_core.py")
+    fuse = [word for rung in ladder.rungs("sw/compile/lower/fuse.py") for word in rung]
+    assert fuse.count("tb/sw/compile/test_instructions.py") == fuse.count("tb/sw/vm") == 1
     assert ladder.rungs("sw/cli/bench_tune.py")[0][:2] == (
         "tb/cli/test_tune.py", "tb/sw/study/benchmarks")
-    assert ladder.rungs("hw/core/alu.py")[0] == ("tb/hw/core/test_alu.py", "-k", "not verilator")
+    first, *_, last = ladder.rungs("hw/core/alu.py")
+    assert first == ("tb/hw/core/test_alu.py", "-k", "not verilator")
+    assert last == ("tb/hw/core/test_alu.py", "-k", "not icarus")
+    assert ladder.rungs("hw/gpu.py")[1] == ("tb/hw/test_gpu.py", "-k", "not verilator")
 
 
 def test_judged_survivors_are_there():
