@@ -176,8 +176,8 @@ class _Walk(ast.NodeVisitor):
                 self._add(name, part, new)
 
     def _add(self, operator, part, new):
-        size = self._size if self._size is not None else part
-        if size in self._sizes and sizes.only_larger(size, _replaced(size, part, new)):
+        size = part if part in self._sizes else self._size
+        if size is not None and sizes.only_larger(size, _replaced(size, part, new)):
             return
         joined = self._joined
         if joined is not None and joined is not part:   # positions inside are those of no file

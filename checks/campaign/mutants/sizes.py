@@ -12,10 +12,11 @@ import operator
 __all__ = ["begins", "only_larger"]
 
 
-#: Constructors with sizes: places of the arguments, and keywords.
+#: Constructors with sizes, and helpers of that name: places of the arguments, and keywords.
 _SIZED = {
-    "Signal": ((0,), ("shape",)), "In": ((0,), ()), "Out": ((0,), ()), "unsigned": ((0,), ()),
-    "signed": ((0,), ()), "StructLayout": ((0,), ()), "ArrayLayout": ((0, 1), ()),
+    "Signal": ((0,), ("shape",)), "signal": ((0,), ()), "In": ((0,), ()),
+    "Out": ((0,), ()), "unsigned": ((0,), ()), "signed": ((0,), ()),
+    "StructLayout": ((0,), ()), "ArrayLayout": ((0, 1), ()),
     "Memory": ((), ("shape", "depth")),
 }
 

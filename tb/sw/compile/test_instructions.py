@@ -85,6 +85,9 @@ GROUPS = {
                        field("direction", DIRECTIONS)),
     "programs of several operators": plans(["bc", "kcore", "mis"], field("schedule", [
         "em", "graphpeg", "strict", "compact", "scu", "scu-stream"])),
+    "several words": plans(["gcn"], [*field("schedule", schedules.names()),
+                                     "schedule=vm:parallel=weights",
+                                     "schedule=vm:parallel=weights split=counter"]),
     "options": plans(["sssp"], options(*schedules.names())),
     "formats": plans(["sssp", "pagerank"], field("schedule", ["vm", "weaver", "em"]),
                      field("format", [*STORED, "csr:block=16"])),
