@@ -120,6 +120,11 @@ def test_exempt(text):
     assert not found
 
 
+def test_what_cannot_be_is_not_dropped():
+    assert not changed("if a:\n    return 1\nraise AssertionError('a is true')").get("drop")
+    assert changed("if a:\n    return 1\nraise UserError('a is true')")["drop"]
+
+
 @pytest.mark.parametrize("text", ["m.d.sync += [Assert(b), a.eq(1)]", "m.d.sync += a.eq(1)",
                                   "def f(m):\n    m.d.sync += [Assert(a), b.eq(1)]"])
 def test_an_assertion_beside_others(text):
