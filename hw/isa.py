@@ -9,6 +9,7 @@ SIMT instructions follow Vortex 2.x; the Weaver instructions follow SparseWeaver
 """
 
 import dataclasses
+import functools
 
 from amaranth.lib import enum
 
@@ -354,6 +355,7 @@ def encode(name, *, rd=0, rs1=0, rs2=0, rs3=0, imm=0, csr=0) -> int:
     return word
 
 
+@functools.lru_cache(maxsize=1 << 16)
 def decode(word: int) -> Instruction | None:
     """The table's row for a 32-bit instruction word, or ``None`` if the word is illegal."""
     for row in INSTRUCTIONS:

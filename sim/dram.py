@@ -45,11 +45,11 @@ from typing import Self
 from hw.config import ConfigError, HardwareConfig
 
 
-__all__ = ["DramConfig"]
+__all__ = ["RANGES", "DramConfig"]
 
 
 #: field: (smallest, largest)
-_RANGES = {
+RANGES = {
     "latency": (1, 10_000),
     "bytes_per_cycle": (1, 1024),
     "ratio": (1, 16),
@@ -86,7 +86,7 @@ class DramConfig:
     slow_queue: int = 64  #: As `queue`, of the slow region.
 
     def __post_init__(self) -> None:
-        for name, (low, high) in _RANGES.items():
+        for name, (low, high) in RANGES.items():
             value = getattr(self, name)
             if type(value) is not int or not low <= value <= high:
                 raise ConfigError(f"DramConfig: {name} = {value!r}: must be an integer from "
@@ -100,7 +100,7 @@ class DramConfig:
         if not self.has_slow:
             raise ConfigError(f"DramConfig: {name} = {getattr(self, name)}: there is no slow "
                               "region; set slow_bytes_per_cycle from 1 to "
-                              f"{_RANGES['slow_bytes_per_cycle'][1]} as well")
+                              f"{RANGES['slow_bytes_per_cycle'][1]} as well")
 
     def check_given(self, names: Iterable[str]) -> None:
         """Raises ConfigError for a field that was given, even with the default's value, and says
@@ -142,7 +142,7 @@ class DramConfig:
         """This memory with so many times the bandwidth, and of the requests under way, as far as
         they go."""
         return dataclasses.replace(self, **{
-            name: min(times * getattr(self, name), _RANGES[name][1])
+            name: min(times * getattr(self, name), RANGES[name][1])
             for name in ("bytes_per_cycle", "queue")})
 
     def peak_bytes(self, config: HardwareConfig) -> float:

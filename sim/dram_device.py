@@ -57,13 +57,13 @@ from .dram_parts import PARTS
 from .interface import DeviceParameters
 
 
-__all__ = ["DramDevice"]
+__all__ = ["POWERS", "RANGES", "DramDevice"]
 
 
 _TIME = (1, 100_000)
 
 #: field: (smallest, largest)
-_RANGES = {
+RANGES = {
     "channels": (1, 64), "groups": (1, 16), "banks": (1, 64),
     "row_bytes": (64, 1 << 16), "access_bytes": (16, 256), "burst": (1, 64),
     **dict.fromkeys(("CL", "CWL", "tRCDRD", "tRCDWR", "tRP", "tRAS", "tRRD_S", "tRRD_L", "tCCD_S",
@@ -74,7 +74,8 @@ _RANGES = {
     "hit_limit": (1, 1024), "keep_writes": (0, 1024),
 }
 
-_POWERS = ("channels", "groups", "banks", "row_bytes", "access_bytes")
+#: Fields that are powers of two.
+POWERS = ("channels", "groups", "banks", "row_bytes", "access_bytes")
 
 #: Each time that holds in a group, and the one of other groups.
 _LONG = {"tRRD_L": "tRRD_S", "tCCD_L": "tCCD_S", "tWTR_L": "tWTR_S"}
@@ -133,11 +134,11 @@ class DramDevice:
     keep_writes: int = 8  #: Writes that may stay in the buffer of an idle channel.
 
     def __post_init__(self) -> None:
-        for name, (low, high) in _RANGES.items():
+        for name, (low, high) in RANGES.items():
             value = getattr(self, name)
             if type(value) is not int or not low <= value <= high:
                 self._refuse(name, f"must be an integer from {low} to {high}")
-            if name in _POWERS and value & (value - 1):
+            if name in POWERS and value & (value - 1):
                 self._refuse(name, f"must be a power of two from {low} to {high}")
         if not isinstance(self.model, str) or self.model not in PARTS:
             self._refuse("model", f"must be one of {', '.join(PARTS)}")

@@ -42,6 +42,7 @@ def pytest_addoption(parser):
                      "(tb/sampling.py)")
 
 
+@pytest.hookimpl(trylast=True)               # so that samples are drawn of what -k chooses
 def pytest_collection_modifyitems(config, items):
     left_out = set() if config.getoption("--full") else sampling.left_out(
         items, sampling.named(config))

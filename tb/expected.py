@@ -48,7 +48,8 @@ def check(path, name, text):
                                 (found | {name: text}).items()), encoding="utf-8")
     elif text.splitlines() != found.get(name, "").splitlines():
         assert text.splitlines() == found.get(name, "").splitlines(), (
-            f"{name} in {path}: see tb/expected.py")
+            f"{name} in {path}: if this is meant, GRAPHLOOM_EXPECTED=write ./graphloom test "
+            "FILE_OF_THE_TEST -n 0 writes the text anew; read what changed")
 
 
 def _plain(value):

@@ -203,7 +203,7 @@ class SdramController(wiring.Component):
             m.d.comb += command.eq(what)
             m.d.sync += pause.eq(wait - 1)
 
-        with m.FSM(init="POWER_UP") as fsm:
+        with m.FSM() as fsm:
             with m.State("POWER_UP"):
                 with m.If(due):
                     m.next = "DRAIN"

@@ -74,10 +74,11 @@ def _slowest(chips):
     """A timing that satisfies all chips: the maximum of each time, but the minimum of ``refresh``
     and ``output_hold``."""
     least = ("refresh", "output_hold")
-    return SdramTiming(name="slowest", **{
+    times = {
         field.name: (min if field.name in least else max)(
             getattr(chip, field.name) for chip in chips)
-        for field in dataclasses.fields(SdramTiming) if field.name != "name"})
+        for field in dataclasses.fields(SdramTiming) if field.name != "name"}
+    return SdramTiming(name="slowest", **times)
 
 
 #: A timing that is slow enough for every chip of :data:`CHIPS`.

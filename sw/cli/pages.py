@@ -21,6 +21,7 @@ from hw.gather.variants import VARIANTS
 from hw.link import frames
 from hw.operations import Format
 from hw.scu import registers as scu
+from sim import dram, dram_device
 from sim.dram import DramConfig
 from sim.dram_device import DramDevice
 from sim.dram_parts import PARTS
@@ -179,6 +180,14 @@ def _legal(name):
                   lambda match: f"`{match[1] or match[0].lower()}`", text)
 
 
+def _range(name):
+    """The legal values of a field of a DRAM device; none if its meaning says them."""
+    if name not in dram_device.RANGES:
+        return ""
+    return ("a power of two from " * (name in dram_device.POWERS)
+            + " to ".join(map(str, dram_device.RANGES[name])))
+
+
 def _configuration():
     docs, memory = _documented(HardwareConfig), _documented(DramConfig)
     device = _documented(DramDevice)
@@ -191,11 +200,13 @@ def _configuration():
                       docs[field.name])
                      for field in dataclasses.fields(HardwareConfig) if field.name != "name"],
         "memory_of_gpu": ", ".join(f"`{text}`" for text in dram_of({}, preset("gpu")).changes),
-        "dram": [(f"`{field.name}`", f"`{field.default}`", memory[field.name])
+        "dram": [(f"`{field.name}`", f"`{field.default}`",
+                  " to ".join(map(str, dram.RANGES[field.name])), memory[field.name])
                  for field in dataclasses.fields(DramConfig)],
-        "device_header": ("field", *PARTS, "meaning"),
+        "device_header": ("field", *PARTS, "legal", "meaning"),
         "device": [(f"`{field.name}`", *(f"`{getattr(DramDevice.of(name), field.name)}`"
-                                         for name in PARTS), device[field.name])
+                                         for name in PARTS),
+                    _range(field.name), device[field.name])
                    for field in dataclasses.fields(DramDevice)],
     }
 

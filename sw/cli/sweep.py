@@ -124,7 +124,7 @@ def _record(file, axes):
     given, flags = {}, {}
     for each in _OPTIONS:
         value = axes[each.name]
-        if value in (None, False, []):
+        if value is None or value is False or value == []:    # 0 is a value
             continue
         flag = options.flag(each.name.removesuffix("s") if each.name in ("graphs", "algorithms")
                             else each.name)

@@ -58,12 +58,16 @@ class LocalAllocator:
         size = 4 * words * {"core": 1, "warp": self._warps}[per]
         before, aligned = self._places.get(name, (0, 4 * align))
         self._places[name] = max(size, before), max(4 * align, aligned)
-        *_, (start, size) = self._layout().values()
-        if start + size > self._config.local_bytes:
+        if self.size > self._config.local_bytes:
             taken = ", ".join(f"{place} {size}" for place, (size, _) in self._places.items())
-            raise UserError(f"local memory is full: {start + size} bytes needed ({taken}), "
+            raise UserError(f"local memory is full: {self.size} bytes needed ({taken}), "
                             f"local_bytes is {self._config.local_bytes} in configuration "
                             f"{self._config.name!r}")
+
+    @property
+    def size(self) -> int:
+        """Bytes of local memory that all places take."""
+        return max((start + size for start, size in self._layout().values()), default=0)
 
     def _layout(self):
         """The offset and the bytes of each place."""

@@ -232,8 +232,6 @@ def load(spec: Any, *, note: _Note = _says_nothing, weight: str | None = None,
                             "igraph; columns names the column of a file")
         if isinstance(options.get("columns"), (list, tuple)):
             options["columns"] = ",".join(map(str, options["columns"]))
-        if isinstance(options.get("columns"), (list, tuple)):
-            options["columns"] = ",".join(map(str, options["columns"]))
         return GraphSource(os.fspath(spec), **options).load(note)
     given = {name: options.pop(name) for name in _OF_OBJECTS if name in options}
     for name in options.keys() - _OF_GRAPHS:

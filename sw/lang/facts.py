@@ -10,8 +10,8 @@ node                              its facts
 ================================  ================================================================
 ``Reduce``                        :class:`Identity`
 ``EdgeSetIterator``               :class:`AccessSet`, :class:`Membership`,
-                                  :class:`Asked`, :class:`Early`, :class:`Superset`,
-                                  :class:`Apart`, :class:`Settles`,
+                                  :class:`Asked`, :class:`Early`, :class:`Deferred`,
+                                  :class:`Superset`, :class:`Apart`, :class:`Settles`,
                                   :class:`Suffices`, :class:`Changes`, :class:`Closed`,
                                   :class:`Drops`, :class:`Fails`, :class:`Sent`,
                                   :class:`Needs`, :class:`Void`
@@ -47,11 +47,13 @@ Words of these texts:
 import dataclasses
 from typing import Any, ClassVar, NamedTuple
 
+from sw.lang import graph_ir as ir
+
 
 __all__ = ["SELF", "Access", "AccessSet", "Addressable", "Affine", "Apart", "Asked", "Changes",
-           "Closed", "Drops", "Early", "Fact", "Fails", "Identity", "Line", "Membership", "Needs",
-           "OneWay", "OrderFree", "Range", "Sent", "Settles", "Stamp", "Stamps", "Suffices",
-           "Superset", "Void", "known", "suffices"]
+           "Closed", "Deferred", "Drops", "Early", "Fact", "Fails", "Identity", "Line",
+           "Membership", "Needs", "OneWay", "OrderFree", "Range", "Sent", "Settles", "Stamp",
+           "Stamps", "Suffices", "Superset", "Void", "deferring", "known", "suffices"]
 
 
 #: The name of the vertex in a predicate.
@@ -81,6 +83,20 @@ def suffices(node, *ways) -> bool:
     (:class:`Suffices`)."""
     fact = known(node, Suffices)
     return fact is not None and bool(fact.edges) and all(way in ways for way in fact.edges)
+
+
+def deferring(loop) -> Any:
+    """The operator of edges whose lost candidates are errors when a loop ends (:class:`Deferred`),
+    or None. Loops in it have their own."""
+    def operators(body):
+        for node in body:
+            match node:
+                case ir.EdgeSetIterator():
+                    yield node
+                case ir.HostBranch():
+                    yield from operators((*node.then, *node.otherwise))
+
+    return next((node for node in operators(loop.body) if known(node, Deferred)), None)
 
 
 # Of reductions
@@ -174,6 +190,18 @@ class Early(Fact):
     """
     key: ClassVar[str] = "early"
     vectors: frozenset[str]
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Deferred(Fact):
+    """A candidate that O loses (:mod:`sw.lang.faults`) is an error if its vertex is at ``infinity``
+    when L ends, and not before. In whatever order O's edges come, and whichever racing words it
+    reads at ``src``, L then ends with the same error, or with none. Nothing else in L can fail.
+    Implies :class:`Early`.
+
+    What the language means hangs on this fact, so the interpreter asks for it, too.
+    """
+    key: ClassVar[str] = "deferred"
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -5,8 +5,8 @@ expression may have; every machine notices them, and :class:`ProgramFault` has t
 
 The value of a ``.min(...)`` reduction is a *candidate*. A number above the largest, which a sum or
 product of a candidate gives, loses against every number, so it is no error by itself: the candidate
-is ``infinity``. If the vertex is still at ``infinity`` when the operator ends (or the loop, for a
-fixpoint loop), a number that does not fit is *lost*, and that is an error.
+is ``infinity``. If the vertex is still at ``infinity`` when the operator ends (or the loop, by the
+fact :class:`~sw.lang.facts.Deferred`), a number that does not fit is *lost*, which is an error.
 """
 
 import dataclasses
@@ -18,12 +18,16 @@ from sw.lang import graph_ir as ir
 from sw.lang.types import INFINITY, LARGEST, WORD, Type
 
 
-__all__ = ["DoesNotFitFixed", "ProgramFault", "can_fail", "candidates", "is_candidate", "kinds_of",
-           "may_lose"]
+__all__ = ["DoesNotFitFixed", "LostCandidate", "ProgramFault", "can_fail", "candidates",
+           "is_candidate", "kinds_of", "may_lose"]
 
 
 class DoesNotFitFixed(UserError):
     """A value of fixed point that does not fit with this number of fraction bits."""
+
+
+class LostCandidate(UserError):
+    """A number that cannot be represented has reached a vertex, and no other has."""
 
 
 _NAMES = {"+": "a sum", "-": "a difference", "*": "a product", "//": "a quotient",
@@ -68,7 +72,8 @@ class ProgramFault:
             text = f"{node.position}: {node.vector}[{detail}] does not fit in 32 bits"
             if program.vector(node.vector).type is Type.FIXED:
                 return DoesNotFitFixed(text)
-            return UserError(f"{text}: the largest number is {LARGEST}")
+            kind = LostCandidate if self.kind == "lost" else UserError
+            return kind(f"{text}: the largest number is {LARGEST}")
         return UserError(f"{node.position}: at vertex {detail}, {self._text()}")
 
     def _text(self):

@@ -366,8 +366,7 @@ class EdgeSetIterator(Node):
     #: ``can_reuse_frontier``, ``is_edge_parallel``, ``direction``, ``pull_input_frontier``,
     #: ``edge_blocking``, ``blocking_size``; ``start_copies``, the vectors whose reads see a copy
     #: that is made before the operator begins; ``owner_copies``, the same where one worker has all
-    #: edges of a destination; ``stamped``, see :mod:`sw.lang.passes.races`; ``any_order``, whether
-    #: reads may see changes of the same operator.
+    #: edges of a destination; ``stamped``, see :mod:`sw.lang.passes.races`.
     metadata: dict = dataclasses.field(default_factory=dict)
 
 
@@ -396,8 +395,7 @@ class VertexFilter(Node):
 class WhileLoop(Node):
     """A loop while a condition holds.
 
-    Metadata: ``needs_fusion``; ``can_fuse``, whether it can be one kernel; ``is_fixpoint``,
-    whether its result depends on no order.
+    Metadata: ``needs_fusion``; ``can_fuse``, whether it can be one kernel.
     """
     condition: Value
     body: tuple[Node, ...]

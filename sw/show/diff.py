@@ -90,7 +90,8 @@ def _sides(source):
 def _options(graph):
     """The options of a graph that change something."""
     return {name: value for name, value in graph.items()
-            if name not in ("spec", "graph", "vertices", "arcs") and value not in (None, False)}
+            if name not in ("spec", "graph", "vertices", "arcs")
+            and value is not None and value is not False}
 
 
 def _side(record, graph, config, dram, sources):

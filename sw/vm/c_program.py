@@ -13,6 +13,7 @@ import string
 from typing import Any
 
 from sw.lang import graph_ir as ir
+from sw.lang.facts import Deferred, known
 from sw.vm.c_code import HELPERS, Faults, FunctionCode
 from sw.vm.operator_facts import OperatorFacts, of_edges, of_vertices
 
@@ -196,7 +197,6 @@ class ProgramCode(abc.ABC):
             test=test, source=source, target=target, weight="".join(f" {name}" for name in weight),
             body=body, **dict(zip(("local", "combine", "finish"), indented))))
         self._losing.setdefault(node.position, {}).update(code.losing)
-        # A fixpoint loop knows its lost candidates when it ends.
-        if code.can_fail or test_fails or (code.losing and not node.metadata.get("any_order")):
+        if code.can_fail or test_fails or (code.losing and known(node, Deferred) is None):
             self._failing.add(node.position)
         return test_fails

@@ -14,6 +14,7 @@ import numpy as np
 
 from base.errors import UserError
 from sw.lang import graph_ir as ir
+from sw.lang.facts import deferring
 from sw.lang.faults import DoesNotFitFixed
 from sw.lang.needs import check_graph
 from sw.lang.types import INFINITY, LARGEST, NONE, WORD, Named, Type
@@ -114,9 +115,9 @@ class Machine(abc.ABC):
         return None
 
     def settle(self, node):  # noqa: B027
-        """The end of a fixpoint loop that the host has performed. Raises UserError if the operator
-        in it has lost a candidate (:mod:`sw.lang.faults`). A machine does nothing if its runs are
-        refused before they begin."""
+        """The end of a loop that the host has performed. Raises UserError if an operator in it,
+        which is :class:`~sw.lang.facts.Deferred`, has lost a candidate (:mod:`sw.lang.faults`). A
+        machine does nothing if its runs are refused before they begin."""
 
     def state(self) -> Any:
         """All that decides what follows, but for the host's variables: values that can be compared
@@ -419,8 +420,8 @@ class _Run(_Numbers):
                 self.operators += done or 0
                 if done is None:
                     self._while(node)
-                    if node.metadata.get("is_fixpoint"):
-                        machine.settle(node)
+                    if (edges := deferring(node)) is not None:
+                        machine.settle(edges)
             case ir.ForLoop():
                 done = machine.loop(node, values, self._queues, self._host, self.word)
                 self.operators += done or 0

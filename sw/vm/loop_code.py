@@ -11,6 +11,7 @@ from typing import Any
 
 from base.errors import UserError
 from sw.lang import graph_ir as ir
+from sw.lang.facts import deferring
 from sw.lang.passes.kernel_fusion import uniforms, varies
 from sw.lang.types import LARGEST, Named, Type
 from sw.lang.uses import assigned
@@ -196,8 +197,8 @@ class LoopCode(abc.ABC):
         """The statements that give a variable the sum of a function over a set."""
 
     @abc.abstractmethod
-    def settle(self, loop, indent) -> str:
-        """The statements at the end of a fixpoint loop, as of
+    def settle(self, node, indent) -> str:
+        """The statements at the end of a loop with such an operator, as of
         :meth:`~sw.vm.host.Machine.settle`."""
 
     @abc.abstractmethod
@@ -289,7 +290,8 @@ class LoopCode(abc.ABC):
     def _while(self, node, first, indent):
         inner = indent + "    "
         sums, condition = self._evaluated(node.condition, inner)
-        end = self.settle(node, indent) if node.metadata.get("is_fixpoint") else ""
+        edges = deferring(node)
+        end = "" if edges is None else self.settle(edges, indent)
         return (f"{indent}for (;;) {{\n{first}{sums}{inner}if (!{condition}) break;\n"
                 f"{self._counted(inner)}{self._block(node.body, inner)}{indent}}}\n{end}")
 

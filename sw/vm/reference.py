@@ -6,6 +6,7 @@ Every operator reads the words that the vectors had when the operator began.
 import numpy as np
 
 from sw.lang import graph_ir as ir
+from sw.lang.facts import Deferred, known
 from sw.lang.faults import ProgramFault
 from sw.lang.passes import as_written
 from sw.lang.types import INFINITY, WORD, Type
@@ -29,7 +30,7 @@ class ReferenceMachine(Machine):
     Parameters
     ----------
     program : GraphProgram
-        With the marks of the pass ``fixpoint``.
+        With the facts of :func:`~sw.lang.passes.as_written` at least.
     graph : Graph
 
     Attributes
@@ -139,10 +140,13 @@ class ReferenceMachine(Machine):
                                              int(vertices.min()))
 
     def settle(self, node):
-        lost, self._lost = self._lost, {}
-        for (name, vector), marks in lost.items():
-            self._fail("lost", self._program.function(name), vector,
-                       np.flatnonzero(marks & (self._arrays[vector] == INFINITY)))
+        function = self._program.function(node.apply_f)
+        vectors = [part.vector for part in ir.walk(*function.body) if isinstance(part, ir.Reduce)]
+        for vector in vectors:
+            marks = self._lost.pop((function.name, vector), None)
+            if marks is not None:
+                self._fail("lost", function, vector,
+                           np.flatnonzero(marks & (self._arrays[vector] == INFINITY)))
 
     def edges(self, node, vset, uniforms):
         offsets, neighbors, weights = self._graph.csr(reverse=node.transposed)
@@ -159,7 +163,7 @@ class ReferenceMachine(Machine):
             kept = wanted.astype(bool)[calls[1].astype(np.int64)]
             calls = [call[kept] for call in calls]
         _, before = self._call(node.apply_f, calls, uniforms)
-        if not node.metadata.get("any_order"):
+        if known(node, Deferred) is None:
             self.settle(node)
         if node.tracking is None:
             return None

@@ -8,10 +8,13 @@ nothing half-written  test_exception, test_no_room
 names beside          test_names_beside_are_exclusive
 refusals              test_refused, test_check_leaves_nothing
 one file              test_identity
+folders               test_new_folder, test_folder_stays, test_folder_comes_back,
+                      test_folders_refused
 ====================  ============================================================================
 """
 
 import os
+import pathlib
 import stat
 import threading
 
@@ -19,7 +22,7 @@ import numpy as np
 import pytest
 
 from base.errors import UserError
-from base.output import Output, check, identity, replacing
+from base.output import Output, check, identity, marked_by, replacing, replacing_folder
 
 
 ROOT = os.geteuid() == 0
@@ -205,3 +208,69 @@ def test_identity(tmp_path):
     assert identity(tmp_path / "link") == identity(path) == identity(tmp_path / "hard")
     assert identity(path) not in (identity(tmp_path / "other"), identity(tmp_path / "new"), None)
     assert identity(os.devnull) is None
+
+
+MARKED = marked_by("mark")
+
+
+def names(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_new_folder(tmp_path):
+    """A folder is new, or takes the place of one of its kind; nothing is left beside it."""
+    (tmp_path / "link").symlink_to("place")
+    for number, folder in enumerate(("place", "place", "link")):
+        with replacing_folder(tmp_path / folder, "--to", MARKED) as made:
+            assert names(made) == [] and made.parent.parent == tmp_path
+            (made / "mark").touch()
+            (made / f"file-{number}").touch()
+        assert names(tmp_path / "place") == [f"file-{number}", "mark"]
+        assert names(tmp_path) == ["link", "place"]
+    assert (tmp_path / "link").is_symlink()
+
+
+@pytest.mark.parametrize("error, raised", [(KeyboardInterrupt(), KeyboardInterrupt),
+                                           (OSError(28, "no room"), UserError)])
+def test_folder_stays(tmp_path, error, raised):
+    place = tmp_path / "place"
+    place.mkdir()
+    (place / "mark").touch()
+    with pytest.raises(raised) as caught, replacing_folder(place, "--to", MARKED) as made:
+        (made / "file").touch()
+        raise error
+    assert raised is KeyboardInterrupt or str(caught.value) == (
+        f"--to {place}: cannot be written: no room")
+    assert names(place) == ["mark"] and names(tmp_path) == ["place"]
+
+
+def test_folder_comes_back(tmp_path, monkeypatch):
+    """The old folder, if the new one cannot take its place."""
+    place, rename = tmp_path / "place", pathlib.Path.rename
+    place.mkdir()
+    (place / "mark").touch()
+
+    def refuse(path, target):
+        if path.name == "made":
+            raise OSError(28, "no room")
+        return rename(path, target)
+    monkeypatch.setattr(pathlib.Path, "rename", refuse)
+    with pytest.raises(UserError, match="no room"), replacing_folder(place, "--to", MARKED):
+        pass
+    assert names(place) == ["mark"] and names(tmp_path) == ["place"]
+
+
+@pytest.mark.parametrize("name, words", [
+    ("none/place", "there is no folder .*none$"), ("file", "it is no folder; name a new folder"),
+    ("full", "the folder holds other files, such as a; name a new folder"),
+    ("nul\0", "cannot be written: .*null"), ("a" * 300, "cannot be written: File name too long")])
+def test_folders_refused(tmp_path, name, words):
+    (tmp_path / "file").touch()
+    (tmp_path / "full").mkdir()
+    for file in "ba":
+        (tmp_path / "full" / file).touch()
+    before = names(tmp_path)
+    with (pytest.raises(UserError, match=f"(?s)^--to .*: {words}"),
+          replacing_folder(tmp_path / name, "--to", MARKED)):
+        pass
+    assert names(tmp_path) == before and names(tmp_path / "full") == ["a", "b"]

@@ -41,9 +41,9 @@ def test_show(capsys):
 
 
 def test_after(capsys):
-    text = shown(capsys, "sssp", "--after", "fixpoint")
-    assert "is_fixpoint=true" in text and "start_copies" not in text
-    assert "is_fixpoint" not in shown(capsys, "sssp", "--after", "kinds")
+    text = shown(capsys, "sssp", "--after", "early")
+    assert "deferred=" in text and "start_copies" not in text
+    assert "deferred" not in shown(capsys, "sssp", "--after", "kinds")
     assert "Assign(k, 0)" in shown(capsys, "kcore", "--after", "text")
     assert "Assign(k, -1)" in shown(capsys, "kcore", "--after", "normal")
 

@@ -2,16 +2,21 @@
 
 ======================  ========================================================
 the example             test_example: its file, tables, pages
-options                 test_options
+options                 test_options, test_records
 bad input               test_refused: one line, exit code 2, nothing written
 ======================  ========================================================
 """
 
 import json
 
+import pytest
+
+from base.errors import UserError
 from base.installation import ROOT
+from sw.cli import sweep
 from sw.cli.main import main
 from tb.cli.test_errors import refused
+
 
 EXAMPLE = ROOT / "examples" / "sweep.toml"
 
@@ -65,3 +70,55 @@ def test_refused(tmp_path, capsys):
     assert "--graph and --algorithm" in refused(capsys, "sweep", "--graph", "karate")
     assert "nothing.toml" in refused(capsys, "sweep", "nothing.toml")
     assert [each.name for each in tmp_path.iterdir()] == ["bad.toml"]
+
+
+NOTHING = dict.fromkeys(each.name for each in sweep._OPTIONS)
+
+
+@pytest.mark.parametrize("given, record, places", [
+    ({"graphs": ["karate"], "algorithms": ["bfs", "cc"], "repeats": 3, "max_cycles": 9,
+      "launch_cycles": 0, "schedules": "vm, em", "weights": 7, "undirected": True},
+     {"graphs": ["karate"], "algorithms": ["bfs", "cc"], "repeats": 3, "max_cycles": 9,
+      "launch_cycles": 0, "schedules": ["vm", "em"], "graph": {"weights": 7, "undirected": True}},
+     {("graphs",): "--graph", ("algorithms", 1): "--algorithm", ("launch_cycles",):
+      "--launch-cycles", ("graph", "weights"): "--weights weights",
+      ("schedules", 0): "--schedules", ("other",): ""}),
+    ({"graphs": ["karate"], "algorithms": ["bfs"], "preset": "tiny,default",
+      "set_": ["warps = 2, 0x4", "float=true,false", "gather=fsm"], "dram": ["latency=5"],
+      "choose": ["direction=pull,push", "split=static"], "undirected": False, "repeats": None},
+     {"graphs": ["karate"], "algorithms": ["bfs"],
+      "hardware": {"preset": ["tiny", "default"], "warps": [2, 4], "float": [True, False],
+                   "gather": ["fsm"]}, "dram": {"latency": [5]},
+      "plan": {"direction": ["pull", "push"], "split": ["static"]}},
+     {("hardware", "warps", 1): "--set warps[1]", ("hardware", "preset"): "--preset preset",
+      ("plan", "split"): "--choose split", ("dram", "latency"): "--dram latency",
+      ("hardware",): ""})])
+def test_records(given, record, places):
+    """The record of options alone, and the option that each place came from."""
+    found, place = sweep._record(None, NOTHING | given)
+    assert found == record
+    assert {path: place(path) for path in places} == places
+
+
+def test_records_of_files(tmp_path):
+    path = tmp_path / "some.toml"
+    path.write_text('graphs = ["karate"]\nrepeats = 2\n[graph]\nweights = 3\nsimplify = true\n'
+                    '[hardware]\nwarps = 2\n')
+    found, place = sweep._record(str(path), NOTHING | {"weights": 9, "set_": ["cores=1"],
+                                                      "algorithms": ["bfs"]})
+    assert found == {"graphs": ["karate"], "repeats": 2, "algorithms": ["bfs"],
+                     "graph": {"weights": 9, "simplify": True},
+                     "hardware": {"warps": 2, "cores": [1]}}
+    assert place(("graph", "weights")) == "--weights weights"
+    assert place(("graph", "simplify")) == f"{path}, line 5: graph.simplify"
+    assert place(("repeats",)) == f"{path}, line 2: repeats"
+    for given, words in (({"set_": ["warps"]}, "--set warps: must be FIELD=A,B"),
+                         ({"set_": ["warps=1", "warps = 2"]}, "--set warps = 2: warps is given "
+                          "twice"), ({"dram": ["latency="]}, "--dram latency: name at least one"),
+                         ({"schedules": "vm,vm"}, "--schedules vm,vm: vm is given twice")):
+        with pytest.raises(UserError) as caught:
+            sweep._record(str(path), NOTHING | given)
+        assert words in str(caught.value)
+    for given in ({"graphs": ["karate"]}, {"algorithms": ["bfs"]}, {}):
+        with pytest.raises(UserError, match="give FILE.toml, or --graph and --algorithm"):
+            sweep._record(None, NOTHING | given)

@@ -1,6 +1,7 @@
 """Tests of tables on the terminal: at no width is a number cut, or anything lost."""
 
 import io
+import pathlib
 import re
 
 import pytest
@@ -9,7 +10,10 @@ from rich.console import Console
 from rich.text import Text
 
 from sw.cli.tables import FittedTable
+from tb import expected
 
+
+EXPECTED = pathlib.Path(__file__).parent / "outputs_tables.txt"
 
 def shown(table, width):
     """The lines of a table in a terminal of this width."""
@@ -68,6 +72,42 @@ def test_no_number_is_cut(data, width, texts, numbers):
     letters = "".join(text.split())
     assert all(letters.count(letter) >= sum(cell.count(letter) for row in rows for cell in row)
                for letter in "abcdefghijklmnopqrstuvwxyz0123456789%(=:")
+
+
+def counted():
+    """A table with two columns that name the rows, and sections."""
+    table = FittedTable("<graph", "<algorithm", *(f">over schedule{number}" for number in range(5)))
+    for graph in ("rmat:scale=12,degree=16,seed=1", "karate"):
+        for place, algorithm in enumerate(("pagerank", "bfs of parents, by the hub")):
+            table.add_row(graph, algorithm, *(f"{1234 ** (column % 3 + place):,}"
+                                              for column in range(4)), "12.5 %")
+        table.add_section()
+    return table
+
+
+def listed():
+    """A table without titles, with a text that takes several lines."""
+    table = FittedTable("<", "<", ">", heading=False)
+    table.add_row("one", "a text of several words; with 1,234,567 numbers, and\na second line",
+                  "7 of 9")
+    table.add_row("", "x" * 50 + " 12", "-")
+    return table
+
+
+def plain():
+    """A table whose titles have no marks, and one of numbers alone."""
+    table = FittedTable("seed", "MHz", "levels of logic")
+    table.add_row("3", "61.25", "12")
+    table.add_row("11", "7.5", "3")
+    return table
+
+
+@pytest.mark.parametrize("make", [compared, counted, listed, plain])
+def test_at_every_width(make):
+    """The whole table, in terminals of several widths."""
+    expected.check(EXPECTED, make.__name__, "\n".join(
+        line for width in (200, 110, 96, 80, 66, 52, 40, 31, 22)
+        for line in (f"{width}:", *shown(make(), width))))
 
 
 def test_sections_and_texts():

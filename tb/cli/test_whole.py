@@ -50,6 +50,9 @@ def batches(monkeypatch):
                 case, self.config, self.dram, notes=["a note"] * ("=em" in plan),
                 **{"launch_cycles": 7, "total_cycles": number(str(case.record()))} if hasattr(
                     case, "said") else {})
+            if "counters" in record and hasattr(case, "system"):
+                record["counters"] |= {name: number(f"{case.record()} {name}") for name in (
+                    "dram_bytes_read", "dram_bytes_written")}
             self.records[case] = self._file.keep(self._key(case), record)
             done += 1
             report(case, record, done, len(self.cases))
@@ -74,6 +77,14 @@ def test_bench_schedules(shows, batches):
 
 def test_bench_cores(shows, batches):
     shows("bench cores", "bench", "cores", *GRAPHS, "--cores", "1,2,3", "--schedules", "vm,twc,em")
+
+
+def test_bench_bandwidths(shows, batches):
+    shows("bench bandwidths", "bench", "bandwidths", *GRAPHS, "--preset", "tiny", "--units",
+          "fsm,scu", "--schedules", "vm,twc,em", "--algorithms", "pagerank,bfs", "--lane-bytes",
+          "1,0.25", "--results", "runs.jsonl")
+    shows("bench bandwidths of one schedule", "bench", "bandwidths", GRAPHS[1], "--units",
+          "graphpeg", "--schedules", "twc", "--algorithms", "pagerank,cc", "--lane-bytes", "1.5")
 
 
 def test_sweep(shows, batches, monkeypatch):
@@ -137,6 +148,10 @@ def test_compare(shows, runs):
           "vm,em,weaver", "--details", "--json", "all.json", "--iterations", "2")
     shows("compare without schedules", "compare", "bfs", "karate", "--set", "cores=2", "--source",
           "3", "--details")
+    shows("compare without a unit", "compare", "bfs", "karate", "--preset", "tiny", "--set",
+          "gather=none", "--json", "all.json")
+    shows("compare what is refused", "compare", "bfs", "karate", "--preset", "tiny", "--set",
+          "gather=none", "--schedules", "em,weaver")
 
 
 def test_run(shows, runs):

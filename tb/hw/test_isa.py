@@ -201,6 +201,11 @@ def test_illegal_words(word):
     ("addi", {"imm": -2049}, "does not fit"), ("slli", {"imm": 32}, "not in 0..31"),
     ("beq", {"imm": 3}, "is odd"), ("beq", {"imm": 4096}, "does not fit"),
     ("jal", {"imm": 1 << 20}, "does not fit"), ("lui", {"imm": 1 << 20}, "does not fit"),
+    ("jal", {"imm": 5}, "is odd"), ("beq", {"imm": -4098}, "does not fit"),
+    ("lui", {"imm": -(1 << 19) - 1}, "does not fit in 20 bits"), ("srai", {"imm": -1}, "0..31"),
+    ("csrrci", {"imm": -1}, "0..31"), ("addi", {"rs1": -1}, "rs1 is -1"),
+    *((row.name, {"imm": imm}, f"number {imm} is not in 0..31") for row in INSTRUCTIONS
+      if row.numbered for imm in (-1, 32)),
     ("add", {"rs2": 32}, "rs2 is 32"), ("csrrwi", {"imm": 32}, "not in 0..31"),
 ])
 def test_encode_refuses(name, operand, message):

@@ -13,6 +13,7 @@ from sw.compile.asm.assembler import Assembler, Condition
 from sw.compile.kernels.split import SPLITS
 from sw.device import Device
 from tb import seeds
+from tb.programs import counts
 from tb.sw.graphs import random_graph
 
 
@@ -25,6 +26,11 @@ def finish(a, **options):
     """End the program here, and return its case."""
     a.end_warp()
     return Launch(a.finish().words, **options)
+
+
+@pytest.mark.parametrize("name", CORES)
+def test_counts(name):
+    counts.check_programs(name, CORES[name])
 
 
 @pytest.mark.parametrize("name", CORES)

@@ -15,6 +15,7 @@ from hw.operations import GatherSetting
 from sw.golden.gather.graphpeg import GraphpegModel
 from sw.golden.simulator import Simulator
 from tb import runner, seeds
+from tb.programs import counts
 
 
 #: Number of programs for each configuration. Wide warps take longer to simulate. A usual run of the
@@ -36,6 +37,12 @@ def test_random_programs(name):
             verify(machine(name, **MEMORIES[number % 2]), case)
         except AssertionError as error:
             raise AssertionError(f"configuration {name}, seed {seed}: {error}") from None
+
+
+@pytest.mark.parametrize("name", CONFIGS)
+@pytest.mark.sample(4)
+def test_counts(name):
+    counts.check_programs(name, CONFIGS[name])
 
 
 def test_long_program():

@@ -16,7 +16,9 @@ without an SCU        test_without
 ====================  ===========================================================================
 """
 
+import contextlib
 import functools
+import random
 
 import numpy as np
 import pytest
@@ -26,6 +28,7 @@ from checks.campaign import machines
 from checks.campaign.compaction import perform, perform_random
 from checks.campaign.lanes import place_of_lane
 from checks.campaign.machines import SCUS, check_counters
+from checks.campaign.operations import Operations
 from hw.config import ConfigError, preset
 from hw.isa import Csr, MemoryMap
 from hw.registers import cycles_of
@@ -38,6 +41,7 @@ from sw.golden.machine import FunctionalMachine
 from sw.compile.asm.assembler import Assembler
 from sw.device import Device
 from tb import seeds
+from tb.programs import counts
 from tb.sw.graphs import random_graph
 
 
@@ -62,6 +66,22 @@ def test_operations(name, memory):
     outcomes = perform_random(machine(name, memory), seed=1, count=150, errors=0.4)
     assert {outcome.error for outcome in outcomes} == {*ScuError}
     assert sum(outcome.result > 0 for outcome in outcomes) > 70
+
+
+@pytest.mark.parametrize("name", ["narrow", "twins"])
+def test_counts(name):
+    """Operations wait and count as they did."""
+    lines, rng = [], random.Random(3)
+    with NativeMachine(SCUS[name]) as device:
+        device.memory[:] = np.random.default_rng(3).integers(0, 256, len(device.memory), np.uint8)
+        operations = Operations(rng, device.memory, SCUS[name].line_bytes, errors=0.1)
+        for number in range(40):
+            device.clear_counters()
+            with contextlib.suppress(SimulationError):
+                device.compact(operations.next(), max_cycles=100_000)
+            lines.append(counts.line(f"operation {number}", device.counters()))
+            device.flush(invalidate=True)
+    counts.check(name, lines)
 
 
 def test_long_operations():

@@ -10,8 +10,11 @@ sectors               test_sectors_take_the_bus, test_sectors_of_a_device
 back-pressure         test_slow_reader
 repeatability         test_repeatable
 configuration         test_wrong_parameter, test_parse
+limits                test_limits
 ====================  ==========================================================
 """
+
+import dataclasses
 
 import numpy as np
 import pytest
@@ -221,3 +224,25 @@ def test_parse():
         parse_memory(["speed=3"])
     with pytest.raises(ConfigError, match="ratio = 'fast': must be an integer from 1 to 16"):
         parse_memory(["ratio=fast"])
+
+
+def test_limits():
+    """What the memory can do at best, by hand: two ports, lines of 64 bytes."""
+    config = HardwareConfig(threads=16, l2_banks=2, memory_ports=2)
+    memory = DramConfig(latency=30, bytes_per_cycle=24, ratio=2, queue=20)
+    assert (memory.occupancy(64), memory.latency_cycles) == (6, 60)
+    assert memory.peak_bytes(config) == 2 * 64 / 6
+    assert memory.line_cycles(config) == 6 / 2
+    assert dataclasses.replace(memory, queue=5).line_cycles(config) == 61 / 5 / 2
+    fast = DramConfig(latency=1, bytes_per_cycle=1024)
+    assert fast.line_cycles(config) == 1 / 2
+    assert memory.wider(3) == dataclasses.replace(memory, bytes_per_cycle=72, queue=60)
+    assert memory.wider(50) == dataclasses.replace(memory, bytes_per_cycle=1024, queue=1000)
+    slow = memory.with_slow(5, 40)
+    assert slow.has_slow and not memory.has_slow
+    assert (slow.slow_occupancy(64), slow.slow_latency_cycles) == (26, 80)
+    assert slow.changes == ["latency=30", "bytes_per_cycle=24", "ratio=2", "queue=20",
+                            "slow_bytes_per_cycle=5", "slow_latency=40"]
+    assert memory.assignments == ["latency=30", "bytes_per_cycle=24", "ratio=2", "queue=20",
+                                  "slow_bytes_per_cycle=0"]
+    assert slow.assignments[-2:] == ["slow_latency=40", "slow_queue=64"]

@@ -8,6 +8,7 @@ answers               test_times: each read once
 data                  test_data: reads see earlier writes; pieces of a line, shared accesses
 clocks, mapping       test_latency, test_channels, test_hash
 configuration         test_wrong_parameter, test_parse, test_parts
+limits                test_limits
 ====================  ==========================================================
 """
 
@@ -21,7 +22,7 @@ import random
 import numpy as np
 import pytest
 
-from hw.config import ConfigError
+from hw.config import ConfigError, HardwareConfig
 from sim.dram import DramConfig
 from sim.dram_device import DramDevice
 from sim.dram_parts import PARTS
@@ -270,6 +271,8 @@ def test_wrong_parameter():
             ({"latency": 5}, "has no field 'latency'")):
         with pytest.raises(ConfigError, match=text):
             DramDevice.of("hbm2", **changes)
+    with pytest.raises(ConfigError, match="model = 'ddr5': must be one of ddr4"):
+        dataclasses.replace(DramDevice.of("hbm2"), model="ddr5")
     with pytest.raises(ConfigError, match="a device has no slow region"):
         DramDevice.of("ddr4").with_slow(4, 600)
 
@@ -290,3 +293,27 @@ def test_parts():
     """The shipped devices have the bandwidth of their names: bytes a memory cycle of a channel."""
     peaks = {name: DramDevice.of(name).peak_bytes(CONFIG) for name in PARTS}
     assert peaks == {"ddr4": 16, "lpddr4": 8, "gddr6": 16, "hbm2": 16}
+
+
+def test_limits():
+    """What a device can do at best, by hand: two ports, lines of 64 bytes."""
+    config = HardwareConfig(threads=16, l2_banks=2, memory_ports=2)
+    device = DramDevice.of("hbm2", channels=2, ratio="1/2")
+    assert device.peak_bytes(config) == 2 * min(2 * 32 / (2 * 0.5), 64)
+    assert device.line_cycles(config) == 0.5
+    assert DramDevice.of("hbm2").peak_bytes(config) == 32
+    assert DramDevice.of("ddr4", access_bytes=128).peak_bytes(config) == 2 * 64 / 4
+    # The largest of 4 between two, 16 in four, none of 32, and 48 for a row in one of 16 banks.
+    assert device.activate_cycles(config) == 4 * 0.5 / (2 * 2)
+    for change, cycles in (({"tFAW": 24}, 6), ({"t32AW": 160}, 5), ({"tRAS": 130}, 9),
+                           ({"tRRD_S": 6}, 6)):
+        changed = DramDevice.of("hbm2", **change)
+        assert changed.activate_cycles(config) == cycles / 2
+    assert device.wider(4).channels == 8 and not device.has_slow
+    with pytest.raises(ConfigError, match="channels = 128"):
+        device.wider(64)
+    with pytest.raises(ConfigError, match="model = 'ddr5': must be one of ddr4"):
+        DramDevice.of("ddr5")
+    assert DramDevice.of("hbm2", groups=16, banks=4).banks == 4             # 64 in a channel
+    with pytest.raises(ConfigError, match="banks = 8: .*at most 4 for groups = 16"):
+        DramDevice.of("hbm2", groups=16, banks=8)

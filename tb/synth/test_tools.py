@@ -73,3 +73,27 @@ def test_run(program, tmp_path):
     code = tools.run("yosys", ["x"], tmp_path, tmp_path / "log", heard=heard.append)
     assert code == 3 and heard == ["one", "two"]
     assert (tmp_path / "log").read_text() == "one\ntwo\n"
+
+
+def test_a_program_that_does_not_run(program, tmp_path, monkeypatch):
+    monkeypatch.setattr(tools, "find", lambda name: tools.Tool(name, tmp_path / "gone", "", "PATH"))
+    with pytest.raises(ToolError, match="gone does not run: No such file"):
+        tools.run("yosys", [], tmp_path, tmp_path / "log")
+    path = program("yosys", "")
+    path.write_text("#!/no/such/interpreter\n")
+    assert tools._on_path("yosys", "-V") is None
+
+
+def test_an_error_ends_the_program(program, tmp_path, monkeypatch):
+    """No program is left when who listens to it raises."""
+    path = program("yosys", "echo $$; exec sleep 600")
+    monkeypatch.setattr(tools, "find", lambda name: tools.Tool(name, path, "", "PATH"))
+    processes = []
+
+    def hear(line):
+        processes.append(int(line))
+        raise KeyboardInterrupt
+    with pytest.raises(KeyboardInterrupt):
+        tools.run("yosys", [], tmp_path, tmp_path / "log", heard=hear)
+    with pytest.raises(ProcessLookupError):
+        os.kill(processes[0], 0)

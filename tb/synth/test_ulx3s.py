@@ -26,11 +26,14 @@ from synth import tools
 from synth.ulx3s import DEVICE, Ulx3s, build
 from synth.devices import find_device
 from synth.place import Placement
-from synth.pll import Pll, dividers
+from synth.pll import Pll, _all, dividers
 from synth.sdram_clock import sdram_clock
 
 
 FREQUENCIES = range(40, 101, 5)
+
+#: All settings of the PLL.
+EVERY = tuple(_all(25))
 
 #: Pins from the schematic of the ULX3S.
 SITES = {"clk25_0__io": "G2", "button_fire_0__io": "R1", "uart_0__rx__io": "M1",
@@ -86,10 +89,27 @@ def test_dividers(frequency):
     assert 3.125 <= found.reference / found.input <= 400
     assert max(found.input, found.feedback, found.output) <= 128
     assert 8 * found.output * found.step == pytest.approx(1000 / frequency, rel=1e-5)
+    # The reference is divided as little as possible, and the oscillator is near the middle.
+    assert not [each for each in EVERY if each.input < found.input
+                and each.frequency == pytest.approx(frequency, rel=1e-5)]
+    assert abs(found.oscillator - 600) <= frequency / 2 + 0.01
+
+
+def test_all_dividers():
+    """All dividers of the PLL, up to the ends of their ranges and of the oscillator's."""
+    assert ({each.input for each in EVERY}, {each.feedback for each in EVERY},
+            {each.output for each in EVERY}) == (
+        {*range(1, 9)}, {*range(1, 129)}, {*range(1, 65)})
+    assert {each.oscillator for each in EVERY} >= {400, 800}
+    assert all(400 <= each.oscillator <= 800 for each in EVERY)
+    assert len(EVERY) == len({*EVERY}) == sum(
+        400 <= 25 * feedback * output / input <= 800 for input in range(1, 9)
+        for feedback in range(1, 129) for output in range(1, 65))
+    assert dividers(50 * (1 + 9e-6)) == dividers(50)
 
 
 @pytest.mark.parametrize("frequency, near", [
-    (48, "46.875 and 50 MHz"), (0.5, "frequencies are 6.25 MHz"),
+    (48, "46.875 and 50 MHz"), (50.001, "50 and 53.125 MHz"), (0.5, "frequencies are 6.25 MHz"),
     (900, "frequencies are 800 MHz")])
 def test_no_dividers(frequency, near):
     with pytest.raises(UserError, match=f"a clock of {frequency} MHz cannot .*{near}"):

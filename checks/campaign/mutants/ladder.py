@@ -2,8 +2,9 @@
 
 The first rung is the test that mirrors the file, and the tests that :data:`NEAR` names. Benches of
 units run on Icarus Verilog there, which builds sooner. The next rungs are the tests that exercise
-the file's room (:data:`WIDE`), and for a unit its benches on Verilator. A mutant climbs until a
-test fails. So few mutants need the upper rungs, which take a minute or more.
+the file's room (:data:`WIDE`); a few files begin with the first of these. The last rung of a unit
+has its benches on Verilator, where they do more turns. A mutant climbs until a test fails. So few
+mutants need the upper rungs, which take a minute or more.
 """
 
 import fnmatch
@@ -26,6 +27,13 @@ NEAR = (
      "sim/dram_device.py sim/dram_parts.py",
      "tb/cli/test_commands.py::test_docs_are_up_to_date"),
     ("hw/units.py", "tb/hw/test_emit.py tb/cli/test_runs.py::test_verilog"),
+    ("hw/instruction.py hw/gather/instructions.py",
+     "tb/hw/test_isa.py tb/hw/core/test_decode.py tb/sw/compile/asm/test_assembler.py "
+     "tb/cli/test_commands.py::test_docs_are_up_to_date"),
+    ("hw/inside.py", "tb/sim/test_inside.py"),
+    ("hw/core/errors.py hw/core/interface.py hw/core/registers.py hw/core/stages.py hw/timing.py",
+     "tb/hw/core/test_core.py"),
+    ("hw/core/gathering.py", "tb/programs/test_graphpeg.py tb/programs/test_eghw.py"),
     ("hw/core/combine.py hw/core/access.py hw/core/banks.py",
      "tb/hw/core/test_coalescer.py tb/hw/core/test_local.py tb/hw/core/test_loads.py"),
     ("hw/core/lsu.py hw/core/coalescer.py", "tb/hw/core/test_l1.py"),
@@ -38,7 +46,8 @@ NEAR = (
     ("hw/gather/graphpeg/*", "tb/hw/gather/test_exchange.py"),
     ("hw/link/flat.py hw/link/linked_gpu.py", "tb/hw/link/test_flat.py tb/hw/link/test_link.py"),
     ("hw/memory/amo.py hw/memory/port.py", "tb/hw/memory/test_l2_bank.py"),
-    ("hw/memory/crossbar.py hw/memory/merge.py hw/memory/port.py", "tb/hw/memory/test_l2.py"),
+    ("hw/memory/crossbar.py hw/memory/merge.py hw/memory/port.py hw/memory/turns.py",
+     "tb/hw/memory/test_l2.py"),
     ("hw/scu/filtering.py hw/scu/search.py hw/scu/grouping.py hw/scu/hashing.py "
      "hw/scu/serializer.py", "tb/hw/scu/test_filter_group.py tb/hw/scu/test_filter_banks.py"),
     ("hw/scu/dispatch.py hw/scu/collect.py",
@@ -49,6 +58,7 @@ NEAR = (
     ("hw/scu/registers.py hw/scu/interface.py hw/scu/checks.py",
      "tb/hw/scu/test_checks.py tb/sw/golden/test_scu.py"),
     ("hw/sdram/*", "tb/hw/sdram/test_controller.py"),
+    ("sim/compiler/*", "tb/sim/compiler/test_sizes.py"),
     ("sim/compiler/* sim/compiled.py sim/harness/words.h",
      "tb/sim/compiler/test_compiler.py tb/sim/test_compiled.py"),
     ("sim/harness/heap.h", "tb/sim/test_heap.py"),
@@ -73,14 +83,26 @@ NEAR = (
      "tb/sw/compile/algorithms/test_gcn.py tb/sw/golden/test_gcn.py"),
     ("sw/study/benchmarks/*", "tb/sw/study/benchmarks tb/cli/test_whole.py"),
     ("sw/study/sweep/*", "tb/sw/study/sweep tb/sw/show/report/test_whole.py"),
+    ("sw/study/benchmarks/grid.py sw/study/benchmarks/schedules.py",
+     "tb/sw/study/reproduce/test_outcomes.py"),
     ("sw/study/benchmarks/formats.py", "tb/sw/compile/formats/test_images.py"),
     ("sw/study/benchmarks/combinations.py", "tb/sw/study/test_combinations.py"),
     ("sw/study/benchmarks/folder.py", "tb/cli/test_reproduce.py"),
-    ("sw/cli/*", "tb/cli/test_files.py tb/cli/test_whole.py tb/cli/test_whole_tools.py"),
+    ("sw/cli/*", "tb/cli/test_files.py tb/cli/test_whole.py tb/cli/test_whole_tools.py "
+     "tb/cli/test_whole_checks.py tb/cli/test_whole_language.py tb/cli/test_records.py"),
+    ("sw/cli/listing.py sw/cli/lang.py sw/cli/new.py sw/cli/run_program.py "
+     "sw/cli/tune_schedules.py", "tb/cli/test_whole_language.py"),
+    ("sw/cli/doctor.py sw/cli/packages.py sw/cli/prove.py sw/cli/campaign.py "
+     "sw/cli/combinations.py sw/cli/course.py sw/cli/cluster.py sw/cli/docs.py sw/cli/lint.py "
+     "sw/cli/bench_co*.py sw/cli/progress.py sw/cli/live.py sw/cli/report.py "
+     "sw/cli/simulated_board.py sw/cli/synth_board.py sw/cli/placements.py sw/cli/tests.py "
+     "sw/cli/execute.py", "tb/cli/test_whole_checks.py"),
     ("sw/cli/program.py sw/device/places.py sw/device/stacks.py sw/device/elf.py "
      "sw/device/host.py", "tb/cli/test_whole_exec.py"),
     ("sw/show/diff.py", "tb/cli/test_diff.py tb/cli/test_whole_tools.py"),
-    ("sw/cli/parameters.py sw/cli/records.py", "tb/cli/test_parameters.py tb/cli/test_errors.py"),
+    ("sw/cli/parameters.py sw/cli/records.py sw/cli/options.py",
+     "tb/cli/test_records.py tb/cli/test_parameters.py tb/cli/test_errors.py"),
+    ("sw/cli/bench_ranking.py", "tb/cli/test_whole_checks.py"),
     ("sw/cli/bench*", "tb/sw/study/benchmarks tb/cli/test_commands.py"),
     ("sw/cli/bench_tune.py sw/cli/tune*", "tb/cli/test_tune.py"),
     ("sw/cli/campaign.py sw/cli/lockstep.py", "tb/checks/campaign/test_campaign.py"),
@@ -98,9 +120,12 @@ NEAR = (
     ("sw/cli/synth*", "tb/cli/test_synth.py tb/synth/test_board_command.py"),
     ("sw/cli/simulated_board.py", "tb/sim/test_board_simulator.py"),
     ("sw/cli/report.py", "tb/sw/show/report/test_command.py"),
+    ("sw/cli/files.py", "tb/cli/test_main.py"),
     ("sw/cli/tests.py sw/cli/packages.py sw/cli/main.py", "tb/cli/test_commands.py"),
+    ("sw/cli/pages.py", "tb/cli/test_commands.py::test_docs_are_up_to_date"),
     ("sw/cli/pages.py sw/cli/placements.py", "tb/cli/test_docs.py"),
     ("sw/study/cluster/*", "tb/sw/study/cluster"),
+    ("sw/study/cluster/place.py", "tb/sw/study/cluster/test_members.py"),
     ("sw/compile/compaction/*", "tb/sw/compile/compaction/test_algorithms.py"),
     ("checks/course/*", "tb/checks/course/test_course.py"),
     ("sw/compile/formats/cr2/*",
@@ -108,10 +133,13 @@ NEAR = (
     ("sw/compile/formats/*",
      "tb/sw/compile/formats/test_images.py tb/sw/compile/formats/test_runs.py"),
     ("sw/golden/semantics.py sw/golden/lane_memory.py sw/golden/machine.py "
-     "sw/golden/lockstep.py sw/golden/cores.py sw/golden/simulator.py",
+     "sw/golden/cores.py sw/golden/simulator.py",
      "tb/sw/golden/test_simulator.py tb/sw/golden/test_simulator_instructions.py "
      "tb/sw/golden/test_simulator_errors.py"),
     ("sw/golden/gather/*", "tb/sw/golden/gather"),
+    ("sw/graph/load.py sw/graph/weights.py sw/graph/reading.py", "tb/sw/graph/test_load.py"),
+    ("sw/golden/lockstep.py", "tb/programs/test_lockstep.py"),
+    ("sw/golden/scu.py", "tb/sim/functional/test_scu.py"),
     ("sw/graph/archive.py sw/graph/metis.py sw/graph/readers.py sw/graph/save.py "
      "sw/graph/text.py sw/graph/weights.py sw/graph/load.py",
      "tb/sw/graph/test_files.py tb/sw/graph/test_foreign.py tb/sw/graph/test_source.py"),
@@ -136,14 +164,19 @@ NEAR = (
     ("sw/compile/schedules/* sw/compile/formats/* sw/compile/options.py "
      "sw/graph/generators.py", "tb/sw/compile/test_contract.py"),
     ("hw/disassembler.py", "tb/hw/test_isa.py tb/sw/compile/asm/test_assembler.py"),
+    ("sw/lang/passes/* sw/lang/fact*.py sw/lang/flow.py sw/lang/predicates.py "
+     "sw/lang/effects.py", "tb/sw/lang/test_graph_ir.py tb/sw/compile/lower/test_decisions.py"),
+    ("sw/compile/* sw/lang/passes/* sw/lang/fact*.py sw/lang/flow.py sw/lang/predicates.py "
+     "sw/lang/effects.py", "tb/sw/compile/test_instructions.py"),
     ("sw/lang/graphit*", "tb/sw/lang/test_graphit.py"),
-    ("sw/lang/*", "tb/sw/lang/test_reader.py"),
+    ("sw/lang/*", "tb/sw/lang/test_graph_ir.py tb/sw/lang/test_reader.py"),
     ("sw/lang/passes/*", "tb/sw/lang/test_passes.py tb/sw/compile/lower/test_texts.py"),
     ("sw/lang/passes/normal/*", "tb/sw/lang/test_normal.py tb/checks/metamorphic"),
     ("sw/lang/programs/*", "tb/sw/vm/test_reference.py"),
     ("sw/device/link/*", "tb/sw/device/link"),
     ("sw/show/live/*", "tb/sw/show/live/test_server.py tb/sw/show/live/test_export.py"),
-    ("sw/show/report/*", "tb/sw/show/report"),
+    ("sw/show/report/*", "tb/sw/show/report/test_whole.py tb/sw/show/report "
+     "--ignore=tb/sw/show/report/test_pages.py"),
     ("sw/study/reproduce/*", "tb/sw/study/reproduce/test_outcomes.py"),
     ("sw/study/reproduce/cr2/*", "tb/sw/study/reproduce/test_cr2.py"),
     ("sw/study/reproduce/graphpeg/*",
@@ -158,6 +191,7 @@ NEAR = (
     ("sw/operators/reordering/*", "tb/sw/operators/reordering/test_sampling.py"),
     ("sw/compile/task.py sw/compile/planning.py sw/compile/programs.py sw/compile/memory.py "
      "sw/compile/local.py", "tb/sw/compile/test_plan.py"),
+    ("sw/device/result.py sw/device/results.py", "tb/sw/device/test_whole.py"),
     ("sw/device/result.py sw/device/device.py",
      "tb/sw/device/test_device.py tb/cli/test_functional.py"),
     ("sw/compile/schedules/scu* sw/compile/schedules/compact.py "
@@ -175,8 +209,12 @@ NEAR = (
     ("sw/vm/cuda/*", "tb/sw/vm/test_cuda.py"),
     ("sw/vm/evaluate.py sw/vm/host.py",
      "tb/sw/vm/test_reference.py tb/sw/vm/test_rtl.py::test_operations"),
-    ("sw/compile/lower/*", "tb/sw/vm/test_rtl.py tb/sw/compile/lower/test_texts.py"),
+    ("sw/compile/lower/*", "tb/sw/compile/lower/test_decisions.py "
+     "tb/sw/compile/test_instructions.py tb/sw/compile/test_lowered.py "
+     "tb/sw/vm/test_rtl.py tb/sw/compile/lower/test_texts.py"),
+    ("sw/compile/lowered.py sw/compile/lowering.py", "tb/sw/compile/test_lowered.py"),
     ("base/bootstrap.py", "tb/cli/test_launcher.py"),
+    ("base/numbers.py", "tb/hw/test_numbers.py"),
     ("base/input.py", "tb/cli/test_errors.py tb/cli/test_files.py"),
     ("synth/devices.py synth/netlist.py synth/logic.py synth/rtlil.py synth/parallel.py",
      "tb/synth/test_estimate.py tb/synth/test_gates.py tb/synth/test_flow.py"),
@@ -195,17 +233,40 @@ _UNITS = ("--quick tb/programs/test_eghw.py tb/programs/test_graphpeg.py "
           "tb/programs/test_exchange.py")
 _KERNELS = ("tb/sw/compile/kernels/test_programs.py tb/sw/compile/frontiers/test_frontiers.py",
             "tb/sw/compile/schedules", "--quick tb/sw/vm tb/programs/test_algorithms.py")
-_LANGUAGE = ("tb/sw/lang tb/sw/vm/test_reference.py", "--quick tb/sw/vm",
-             "tb/sw/compile/kernels/test_programs.py")
+_LANGUAGE = ("tb/sw/lang tb/sw/vm/test_reference.py",
+             "tb/sw/compile/test_instructions.py tb/sw/compile/test_lowered.py "
+             "tb/sw/compile/lower", "--quick tb/sw/vm")
+_MACHINES = ("--quick tb/sw/vm", "tb/sw/vm/test_threads.py tb/sw/vm/test_limits.py "
+             "tb/sw/vm/test_endless.py tb/cli/test_vm.py")
 _COMMANDS = ("--quick tb/cli", "tb/cli/test_runs.py tb/cli/test_commands.py "
              "tb/cli/test_errors.py tb/cli/test_listing.py tb/cli/test_parameters.py "
              "tb/cli/test_diff.py tb/cli/test_sweep.py tb/cli/test_vm.py")
 
+
+#: Files whose benches take longer on Icarus Verilog than programs take on a simulator of the GPU,
+#: which then come first.
+_SLOW_BENCHES = ("hw/gather/graphpeg/* hw/memory/l2* hw/core/l1.py hw/core/lsu.py "
+                 "hw/core/core.py hw/gpu.py")
+
+
+def _counts(*names):
+    """The counters of random programs on configurations."""
+    return (" ".join(f"tb/programs/test_random.py::test_counts[{name}]" for name in names),)
+
+
 #: (files; the rungs above the first).
 WIDE = (
+    ("hw/*.py hw/core/*", _counts("tiny", "long")),
+    ("hw/gather/table.py hw/gather/unit.py hw/gather/fsm/* hw/gather/delay.py",
+     _counts("tiny", "late")),
+    *((f"hw/gather/{name}/*", _counts(name)) for name in ("scan", "stream", "eghw", "graphpeg")),
+    ("hw/core/gathering.py", _counts("stream", "graphpeg")),
+    ("hw/memory/*", (f"{_counts('tiny')[0]} tb/programs/test_cores.py::test_counts",)),
+    ("hw/scu/*", ("tb/programs/test_scu.py::test_counts",)),
+    ("sim/harness/* sim/*.py", _counts("tiny")),
     ("hw/*.py hw/core/*",
      (_RANDOM, _PROGRAMS, _GPU, _COUNTERS, "tb/programs/test_lockstep.py --quick")),
-    ("hw/config.py hw/isa.py base/numbers.py", ("--quick tb/hw tb/sw/compile/kernels",)),
+    ("hw/config.py hw/isa.py", ("--quick tb/hw tb/sw/compile/kernels",)),
     ("hw/core/gathering.py hw/gather/*", (_UNITS, "tb/sw/compile/schedules/test_weaver.py")),
     ("hw/exchange.py hw/core/access.py hw/core/coalescer.py hw/core/loads.py hw/core/lsu.py",
      (_UNITS,)),
@@ -215,21 +276,33 @@ WIDE = (
     ("hw/link/*", ("tb/sw/device/link",)),
     ("hw/sdram/* hw/link/flat.py hw/link/linked_gpu.py",
      ("--quick tb/sim/test_board_simulator.py",)),
-    ("sim/compiler/* sim/harness/* sim/*.py",
+    ("sim/compiler/*", ("tb/sim/test_native.py tb/sim/test_slow.py", _RANDOM)),
+    ("sim/harness/* sim/*.py",
      ("tb/sim/test_native.py tb/sim/test_compiled.py tb/sim/test_slow.py", "--quick tb/sim",
       _RANDOM, _PROGRAMS)),
     ("sim/functional/*", ("tb/sim/functional", "tb/cli/test_functional.py")),
-    ("sw/study/*",
-     ("--quick tb/sw/study/tune tb/sw/study/reproduce tb/sw/study/benchmarks tb/sw/show/report",
+    ("sw/study/reproduce/*",
+     ("--quick tb/sw/study/reproduce tb/sw/show/report/test_whole.py",
       "tb/sw/study/reproduce/test_study.py tb/cli/test_reproduce.py")),
+    ("sw/study/benchmarks/* sw/study/*.py",
+     ("--quick tb/sw/study tb/sw/show/report/test_whole.py", "tb/cli/test_reproduce.py")),
+    ("sw/study/tune/* sw/study/sweep/*",
+     ("--quick tb/sw/study/tune tb/sw/study/sweep", "tb/cli/test_tune.py tb/cli/test_sweep.py")),
     ("sw/cli/*", _COMMANDS), ("sw/*.py", _COMMANDS), ("base/*", _COMMANDS),
     ("sw/compile/compaction/* sw/operators/*",
      ("tb/sw/operators tb/sw/device", "--quick tb/programs/test_compaction.py")),
+    ("sw/golden/scu.py", ("--quick tb/hw/scu/test_scu.py tb/hw/scu/test_checks.py",)),
+    ("sw/golden/gather/*", ("--quick tb/hw/gather tb/programs/test_eghw.py "
+                            "tb/programs/test_graphpeg.py",)),
     ("sw/golden/*", ("tb/sw/golden", "--quick tb/programs/test_random.py "
                      "tb/programs/test_lockstep.py tb/sw/device")),
     ("sw/graph/*", ("tb/sw/graph", "--quick tb/cli tb/sw/compile/formats")),
-    ("sw/compile/*", _KERNELS), ("sw/lang/* sw/vm/* sw/compile/lower/*", _LANGUAGE),
-    ("sw/device/link/* sw/device/trace/* sw/show/* checks/course/*",
+    ("sw/compile/lower/*", _LANGUAGE[1:]), ("sw/compile/*", _KERNELS),
+    ("sw/lang/* sw/vm/*.py", _LANGUAGE),
+    ("sw/vm/adversary/* sw/vm/cpu/* sw/vm/cuda/*", _MACHINES),
+    ("sw/show/report/*", ("tb/sw/show/report/test_pages.py", "--quick tb/cli")),
+    ("sw/show/*.py sw/show/live/*", ("--quick tb/sw/show/live tb/cli",)),
+    ("sw/device/link/* sw/device/trace/* checks/course/*",
      ("--quick tb/sw/show/live tb/sw/show/report tb/cli",)),
     ("sw/device/*", ("tb/sw/device", "tb/sw/compile/kernels/test_programs.py", "--quick tb/cli")),
     ("synth/*", ("tb/synth", "tb/cli/test_synth.py")),
@@ -255,7 +328,19 @@ def rungs(file) -> tuple[tuple[str, ...], ...]:
     found = [first, *wide]
     if file.startswith("hw/"):               # Icarus first, Verilator last
         found = [[*first, "-k", "not verilator"], *wide, [*first, "-k", "not icarus"]]
-    return tuple(tuple(rung) for rung in found if any(word.startswith("tb/") for word in rung))
+        if _matching(((_SLOW_BENCHES, ""),), file):
+            found[:2] = found[1::-1]
+    return tuple(tuple(rung) for rung in _each_once(found)
+                 if any(word.startswith("tb/") for word in rung))
+
+
+def _each_once(found):
+    """The rungs without tests that an earlier rung has run, all of them or in the same way."""
+    done = set()
+    for rung in found:
+        way = tuple(word for word in rung if not word.startswith("tb/"))
+        yield [word for word in rung if {((), word), (way, word)}.isdisjoint(done)]
+        done |= {(way, word) for word in rung if word.startswith("tb/")}
 
 
 def _matching(table, file, *, nearest=False):

@@ -148,16 +148,13 @@ def _opposite(node):
 
 @_operator
 def _more(node):
-    """A whole number is one more; a truth value is the other. The width of a signal stays: a wider
-    signal has zeros above."""
+    """A whole number is one more; a truth value is the other."""
     types = getattr(node, "returns", None), getattr(node, "annotation", None)
     for part in ast.iter_child_nodes(node):
         if isinstance(part, ast.Constant) and part not in types:
             if isinstance(part.value, bool):
                 yield part, ast.Constant(not part.value)
-            elif isinstance(part.value, int) and not (
-                    _callee(node) in ("Signal", "In", "Out", "unsigned", "signed")
-                    and part is node.args[0]):
+            elif isinstance(part.value, int):
                 yield part, ast.Constant(part.value + 1)
 
 
@@ -216,13 +213,16 @@ def _drop(node):
 
 # Changes that no test can or should notice
 
+#: Calls that make assertions of RTL.
+_ASSERTIONS = ("Assert", "Assume", "Cover", "check_stream")
+
 #: Functions whose calls are left alone, with the reason.
 _CALLS = {
-    "Assert": "an assertion of RTL that is missing is no fault of the unit",
-    "Assume": "as an assertion", "Cover": "as an assertion",
+    **dict.fromkeys(_ASSERTIONS, "an assertion of RTL that is missing is no fault of the unit"),
     "Option": "options' help; a command's test sees a wrong default elsewhere",
     "Argument": "as an option",
     "collect": "a garbage collection changes times only", "freeze": "as a collection",
+    "SdramTiming": "numbers of data sheets: a test would be a second copy",
     "warn": "a text", "need": "says which packages a command installs; the tests have all",
 }
 
@@ -234,12 +234,33 @@ _KEYWORDS = frozenset((
     "src_loc", "src_loc_at", "stacklevel", "strict", "timeout", "title"))
 
 
+def _only_asserts(node, own=frozenset()):
+    """Whether a statement of RTL makes nothing but assertions, and signals of these names."""
+    if isinstance(node, (ast.With, ast.For, ast.If)):
+        return all(_only_asserts(one, own) for one in [*node.body, *getattr(node, "orelse", ())])
+    if isinstance(node, ast.FunctionDef):
+        own = {name.id for one in ast.walk(node) if isinstance(one, ast.Assign)
+               for name in one.targets if isinstance(name, ast.Name)}
+        body = node.body[1:] if ast.get_docstring(node) else node.body
+        return any(_callee(one) in _ASSERTIONS for one in ast.walk(node)) and all(
+            isinstance(one, ast.Assign) or _only_asserts(one, own) for one in body)
+    if _statement_of_a_domain(node):
+        made = node.value.elts if isinstance(node.value, ast.List) else [node.value]
+        made = [one.value if isinstance(one, ast.Starred) else one for one in made]
+        made = [one.elt if isinstance(one, ast.GeneratorExp) else one for one in made]
+        return all(_callee(one) in _ASSERTIONS or (
+            _callee(one) == "eq" and getattr(one.func.value, "id", "") in own) for one in made)
+    return isinstance(node, ast.Expr) and _callee(node.value) in _ASSERTIONS
+
+
 def exempt(node) -> bool:
     """Whether a node and all below it are left alone.
 
     These are messages of errors, progress, layout of texts, types, names in generated files, limits
     of time, and checks themselves. A fault that is merely hard to notice is not left out.
     """
+    if isinstance(node, ast.stmt) and _only_asserts(node):
+        return True
     if isinstance(node, ast.Call):
         name = _callee(node)
         progress = name == "print" and any(word.arg in ("file", "flush") for word in node.keywords)
@@ -252,6 +273,8 @@ def exempt(node) -> bool:
         return node.arg in _KEYWORDS
     if isinstance(node, (ast.Assert, ast.Import, ast.ImportFrom)):
         return True
+    if isinstance(node, ast.Raise):          # says what cannot be: nothing gets there
+        return _callee(node.exc) == "AssertionError"
     if isinstance(node, ast.Assign):
         return any(isinstance(target, ast.Name) and target.id in ("__all__", "__slots__")
                    for target in node.targets)

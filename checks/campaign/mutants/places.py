@@ -12,7 +12,7 @@ import fnmatch
 import functools
 import hashlib
 
-from checks.campaign.mutants import tokens
+from checks.campaign.mutants import sizes, tokens
 from checks.campaign.mutants.ladder import rungs
 from checks.campaign.mutants.mutant import ROOT, Mutant, MutantError
 from checks.campaign.mutants.operators import OPERATORS, exempt
@@ -135,16 +135,20 @@ class _Walk(ast.NodeVisitor):
         for line in text.splitlines(keepends=True):
             self._starts.append(self._starts[-1] + len(line))
         self._scope, self._statement, self._joined, self._contexts = [], None, None, {}
+        self._sizes, self._size = set(), None
         self.visit(ast.parse(text))
 
     def visit(self, node):
         if isinstance(node, _SIGNS) or exempt(node):
             return
-        before = self._statement, self._joined
+        before = self._statement, self._joined, self._size
         if isinstance(node, ast.stmt):
             self._statement = node
         if isinstance(node, ast.JoinedStr) and self._joined is None:
             self._joined = node
+        if node in self._sizes:
+            self._size = node
+        self._sizes.update(sizes.begins(node))
         self._apply(node)
         if isinstance(node, ast.Raise):
             return                           # the rest is a message
@@ -161,7 +165,7 @@ class _Walk(ast.NodeVisitor):
                     self.visit(child)
         if named:
             self._scope.pop()
-        self._statement, self._joined = before
+        self._statement, self._joined, self._size = before
 
     def _apply(self, node):
         for name, operator in OPERATORS.items():
@@ -172,6 +176,9 @@ class _Walk(ast.NodeVisitor):
                 self._add(name, part, new)
 
     def _add(self, operator, part, new):
+        size = part if part in self._sizes else self._size
+        if size is not None and sizes.only_larger(size, _replaced(size, part, new)):
+            return
         joined = self._joined
         if joined is not None and joined is not part:   # positions inside are those of no file
             try:

@@ -186,14 +186,18 @@ class Pool:
     stamped : bool
         Whether any kernel gives stamps that are a set's NUMBER. If not, sets have none.
     by_launch : bool
-        Whether stamps only tell the first lane that adds a vertex in a launch. Then they are the
-        launch's number, which is in the argument in place of one of the host, or the superstep's in
-        a program of one launch. All sets have the same.
+        Whether stamps are numbers of launches, which are in the argument in place of one of the
+        host, or of supersteps in a program of one launch. All sets have the same stamps, which only
+        tell the first lane that adds a vertex in a launch, unless sets are chained.
+    chained : bool
+        Whether stamps are numbers of launches, and yet sets are read by them: one operator makes
+        each set from the last, and members may wait. A member has the number of the launch that
+        reads it. So a vertex that a lane adds is in the next set, and in the last no more.
     counts : bool
         Whether the Stream Compaction Unit adds to lists.
     """
     lists, marks, form, counted, unit = True, False, None, False, None
-    stamped, counts, noted, by_launch = True, False, False, False
+    stamped, counts, noted, by_launch, chained = True, False, False, False, False
     BLOCK = 1 << _SHIFT  #: Bytes of a block; the storage's other one differs by this bit.
     BLOCKS, COUNTS, _LISTS, _ALL_NOTES = "set_blocks", "set_counts", "set_lists", "set_notes"
     STAMPS, _MAPS = "set_stamps", "set_maps"
@@ -257,14 +261,14 @@ class Pool:
         """The address of the list of a storage."""
         return k.address(self._LISTS) + 4 * self._room(k.task) * storage
 
-    def fill(self, task, sets):
+    def fill(self, task, sets, first_block=EMPTY):
         """Fill the buffers; ``sets`` has the vertices, by the graph's numbers, of the blocks that
-        sets begin in."""
+        sets begin in, and ``first_block`` is that of the first of chained sets."""
         buffers, count = task.buffers, task.graph.num_vertices
         words = buffers.words(self.STAMPS) // (1 if self.by_launch else self.storages)
         first = buffers.address(self.anchor)
         blocks = np.zeros((2 * self.storages, _WORDS), np.uint32)
-        stamps = np.zeros((self.storages, words), np.uint32)
+        stamps = np.zeros((1 if self.by_launch else self.storages, words), np.uint32)
         for block, words_of in enumerate(blocks):
             storage = block // 2
             if self.unit is None:
@@ -279,8 +283,11 @@ class Pool:
         members = {block: np.sort(np.fromiter(map(task.vertices.number, vertices), np.int64,
                                               len(vertices)))
                    for block, vertices in {ALL: range(count), EMPTY: (), **sets}.items()}
+        if self.chained:
+            stamps[0, members[first_block]] = 1
         for block, numbers in members.items():
-            stamps[block // 2, numbers] = 1
+            if not self.by_launch:
+                stamps[block // 2, numbers] = 1
             blocks[block, _END] += 4 * len(numbers)
             blocks[block, _NUMBER], blocks[block ^ 1, _NUMBER] = 1, 2
         self._before = np.zeros(_COUNTS, np.uint32)
@@ -300,7 +307,7 @@ class Pool:
             buffers.fill(self._MAPS, maps.reshape(-1))
         buffers.fill(self.BLOCKS, blocks.reshape(-1))
         buffers.fill(self.COUNTS)
-        buffers.fill(self.STAMPS, *([] if self.by_launch else [stamps.reshape(-1)]))
+        buffers.fill(self.STAMPS, stamps.reshape(-1))
         members = {block // 2: numbers for block, numbers in members.items()}
         if self.unit is not None:
             self.unit.fill(task, members, self.anchor)
@@ -351,6 +358,11 @@ class Pool:
     def address(self, k, block) -> int:
         """The address of a block."""
         return k.address(self.BLOCKS) + (block << _SHIFT)
+
+    def stamps(self, k):
+        """A register with the distance from the anchor to the stamps of numbers of launches."""
+        # Registers are few where edges are, and it is not to be made anew at each of them.
+        return k.constant(k.address(self.STAMPS) - k.address(self.anchor), "stamps", kept=True)
 
     @staticmethod
     def load_size(k, address, into, exact=True):
@@ -468,11 +480,29 @@ class SetMap(_Set):
 
 
 class StampTest(_Set):
-    """A set by its vertices' stamps."""
+    """A set by its vertices' stamps.
+
+    Parameters
+    ----------
+    fields, index
+        As of each set.
+    later : bool
+        Of chained sets: whether the vertices that the kernel adds are taken for members, too. Else
+        a member that it adds waits for the next launch.
+    """
     name = VALUES
 
+    def __init__(self, fields, index=0, later=False):
+        super().__init__(fields, index)
+        self._later = later and fields.pool.chained
+
     def prepare(self, k):
-        self._stamps, self._number = k.a.regs("stamps", "set_number")
+        self._number = k.a.reg("set_number")
+        if self._fields.pool.chained:
+            self._stamps = self._fields.pool.stamps(k)
+            self._fields.launch(k, self._number)
+            return
+        self._stamps = k.a.reg("stamps")
         self._load(k, {self._stamps: _STAMPS, self._number: _NUMBER})
 
     def member_data(self, k, vertex, into):
@@ -480,8 +510,12 @@ class StampTest(_Set):
         k.a.lw(into, into)
 
     def member(self, k, vertex, data, into):
-        k.a.sub(into, data, self._number)
-        k.a.seqz(into, into)
+        if self._later:
+            k.a.sltu(into, data, self._number)
+            k.a.xori(into, into, 1)
+        else:
+            k.a.sub(into, data, self._number)
+            k.a.seqz(into, into)
 
 
 def lead(k, pool, block, storage=None):
@@ -531,11 +565,10 @@ class Made:
         self._fields, self._index = fields, index
         stamps = pool.marks or (several and not pool.claims_bits)
         if stamps and pool.by_launch:
-            self._number, stamps = a.reg("launch"), False
+            self._number, self._stamps, stamps = a.reg("launch"), pool.stamps(k), False
             fields.launch(k, self._number)
-            # No constant, which might be made again at each edge where registers are few.
-            self._stamps = a.reg("stamps")
-            a.li(self._stamps, k.address(pool.STAMPS) - k.address(pool.anchor) & 0xFFFF_FFFF)
+            if pool.chained:
+                a.addi(self._number, self._number, 1)
         if not pool.ends and not stamps and pool.form is None:
             return
         block = self._tail = fields.block(k, index)         # END is its first word

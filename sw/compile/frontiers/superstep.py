@@ -348,7 +348,8 @@ def _chosen(side, pair, made):
         elif kind in FORMS:
             read = SetMap(fields)
         else:
-            read = _WordTest(operator) if operator.known_by_words else StampTest(fields)
+            read = _WordTest(operator) if operator.known_by_words else StampTest(
+                fields, later=side.schedule.needs == "edges")
     if pair.input == REVERSE and operator.reverses(side):
         read = ReverseQueue(read, operator.base_array(side))
     if read is None and not operator.makes_set:

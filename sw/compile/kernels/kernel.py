@@ -181,13 +181,14 @@ class Kernel:
 
     # Constants
 
-    def constant(self, value, name="constant") -> GeneralRegister:
-        """A register that holds ``value`` throughout this part of the kernel, to be read only."""
+    def constant(self, value, name="constant", kept=False) -> GeneralRegister:
+        """A register that holds ``value`` throughout this part of the kernel, to be read only.
+        Where registers are few it may be made anew at each use, unless it is ``kept``."""
         value &= 0xFFFF_FFFF
         if value == 0:
             return self.a.zero
         if value not in self._constants:
-            self._constants[value] = self.a.constant(name, value)
+            self._constants[value] = self.a.constant(name, value, kept)
         return self._constants[value]
 
     def distance(self, array, other) -> GeneralRegister:

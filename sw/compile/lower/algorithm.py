@@ -36,8 +36,10 @@ from sw.compile.frontiers.pile import PILE_KERNELS, Pile
 from sw.compile.frontiers.sets import Fields, Pool
 from sw.compile.lower import described
 from sw.compile.lower.addresses import Addresses
+from sw.compile.lower.chained import chained
 from sw.compile.lower.dependence import Dependence, behind_beginning, index_of
 from sw.compile.lower.emitter import Emitter
+from sw.compile.lower.flags import numbered
 from sw.compile.lower.fuse import EDGES, Groups
 from sw.compile.lower.host_code import HostCode
 from sw.compile.lower.host_kernel import DeviceProgram
@@ -87,7 +89,7 @@ def algorithm_of(program: ir.GraphProgram, check: Any = None) -> type[ProgramAlg
     check : sw.golden.results.ResultCheck, optional
         The check of its results, if the program is a known algorithm.
     """
-    text, program = as_written(program), analysed(program)
+    text, program = as_written(program), numbered(analysed(program))
     options: dict[str, tuple] = {argument.name: _OPTIONS[argument.type]
                                  for argument in program.arguments}
     delta, found = delta_argument(program), {}
@@ -154,7 +156,7 @@ class ProgramAlgorithm(ProgramRun):
     sides : list of Task
         Those of the operators of edges, when the plan is settled.
     claimed : set of int
-        The operators of edges whose launches have numbers, by which lanes claim vertices.
+        The operators of edges whose launches have numbers, which are stamps.
     piles : dict of str to Pile
         The piles of the far vertices, by the names of the queues that have one.
     """
@@ -185,6 +187,7 @@ class ProgramAlgorithm(ProgramRun):
         self._split = [node for node in nodes if isinstance(node, ir.NewQueue) and not (
             node.delta is None and added_once(program, node))]
         self.splits, self.piles, self.claimed = bool(self._split), {}, set()
+        self._chain: ir.EdgeSetIterator | None = None
         self._stored = list(dict.fromkeys(
             node.vector for node in ir.instructions(behind_beginning(program))
             if isinstance(node, ir.ElementStore)))
@@ -234,10 +237,18 @@ class ProgramAlgorithm(ProgramRun):
         claimed = {side.algorithm.number for side in sides if side.algorithm.claims(side)}
         claims = bool(claimed) or (pool.lists and bool(self._split))
         pool.stamped = pool.marks or (claims and not pool.claims_bits)
+        chain = None
+        if pool.marks and not self._split and not self.piles and all(
+                side.algorithm.may_chain(side) for side in sides):
+            chain = chained(self.program, self.edges.values())
+        if chain is not None:
+            claimed, self._chain = {self.numbers[chain.position]}, chain
         numbered = len(claimed) == 1 if sides[0].fused else not any(
             self.host.number(group) for number in claimed for group in self.groups.of(number))
-        pool.by_launch = pool.stamped and numbered and not (pool.marks or self._split)
+        pool.by_launch = pool.stamped and numbered and not self._split and (
+            not pool.marks or chain is not None)
         pool.stamped &= not pool.by_launch
+        pool.chained = pool.by_launch and pool.marks
         self.claimed = claimed if pool.by_launch else set()
 
     def base_array(self, task):
@@ -335,7 +346,11 @@ class ProgramAlgorithm(ProgramRun):
                              self.beginning.arrays[self.beginning.queues[name].vector])
             if block in sets:
                 sets[block] = near
-        self.pool.fill(task, sets)
+        first, values, chain = [], self.beginning.values, self._chain
+        if chain is not None:       # what a queue gave the first round, or is to give
+            first = [values[name].block for name in (chain.input_vset, chain.output_vset)
+                     if name in values]
+        self.pool.fill(task, sets, *first[:1])
 
     @functools.cached_property
     def beginning(self) -> RtlMachine:
@@ -378,7 +393,7 @@ class ProgramAlgorithm(ProgramRun):
             add("infinite", "infinite")
         for vector in self._stored:
             add(f"store_{vector}", "store", self.array(vector))
-        if any(isinstance(node, ir.NewVertexSet | ir.NewQueue | ir.Dequeue)
+        if any(isinstance(node, ir.NewVertexSet | ir.NewQueue)
                for node in ir.walk(*self.program.body)):
             add("include", "include")
         for slot in range(self.host.words):

@@ -348,8 +348,6 @@ class Dependence:
         early, stamps = known(node, facts.Early), self._stamps.get(node.position)
         racing = {*(early.vectors if early else ()), *self._order_free[node.position],
                   *(stamp.vector for stamp in (stamps.stamps if stamps else ()))}
-        if node.metadata.get("any_order"):
-            racing.add(node.tracking)
         return start_copies(node, racing, stored=stored)
 
     def all_members(self) -> list:

@@ -263,7 +263,7 @@ class RtlMachine(Machine):
             bits, number = pile.superstep()
         elif head.kind == EDGES and head.what in parent.claimed:
             if self._number > fields.most:
-                self._launch("renumber")
+                self._launch("renumber", self._number + 1)
                 self._number = 0
             number, self._number = self._number, self._number + 1
         self._make(name, bits | fields.word(superstep, [each.block for each in sets], number),

@@ -241,6 +241,14 @@ class OperatorChoices(Operator):
         return self.reads_set and not (task.direction == "pull" and superset is not None
                                        and not superset.test)
 
+    def may_chain(self, task) -> bool:
+        """Whether a vertex that is added may leave the set that is read for the next, if members
+        may wait. Where edges are tested one by one, all edges of vertices that have been added must
+        count as well, lest a vertex leave amidst its edges, which would be gone through in vain."""
+        superset = known(self._node, facts.Superset)
+        return not self.reads(task) or (self.makes_set and task.direction == "push" and (
+            task.schedule.needs == "rows" or (superset is not None and not superset.test)))
+
     def _or_before(self, tests):
         """The filter that is true for members of this superstep or an earlier one, whose edges are
         not accepted, if one stamp tells; else for members."""

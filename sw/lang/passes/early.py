@@ -11,36 +11,38 @@ Whatever else happens in the loop must depend on nothing but that: stores and re
 that do not change in the loop, done twice without harm. Numbers of the host that the loop changes
 may be read by nobody but themselves, because the number of rounds is not certain.
 
-A vertex that began in the set, or whose word is not as it began, is in the set at some time; so to
-go through its edges at another time changes nothing else. If x begins with the worst word wherever
-the set does not begin, words tell these vertices; and where the worst word leads to the worst word
-and the operator changes no other vector, edges of all other vertices change nothing.
+Which candidates of ``min`` do not fit (:mod:`sw.lang.faults`) depends on the order. But whether a
+vertex ends at ``infinity`` though it has such a candidate does not: its source passes on its last
+word, too, and if that gives no number that fits, then no earlier word did, unless another part of
+the candidate is ``infinity``. So the end of the loop decides, if nothing else in it can fail.
 """
 
 import dataclasses
 
 from sw.lang import graph_ir as ir
 from sw.lang.effects import effects, given, replaced
-from sw.lang.facts import SELF, Early, Superset
-from sw.lang.faults import can_fail
-from sw.lang.flow import flow_of
-from sw.lang.passes.fixpoint import GROWING, grows
+from sw.lang.facts import Deferred, Early
+from sw.lang.faults import can_fail, candidates, may_lose
 from sw.lang.passes.rewrite import with_facts
-from sw.lang.predicates import TURNED, names_in, vectors_in
+from sw.lang.predicates import TURNED, Knowledge, names_in, vectors_in
 from sw.lang.types import WORD, Type
-from sw.lang.uses import assigned, written
+from sw.lang.uses import assigned, calls, written
 
 
 __all__ = ["asks_for_vertices", "early", "is_improvement", "read_elsewhere"]
 
 
-#: {reduction: the word that every other word is better than}.
-_WORST = {"min": WORD - 1, "max": 0, "or": 0}
+#: {reduction: operations that grow, or stay, as either operand grows}. For ``or`` a word grows by
+#: gaining bits. Other operations of numbers may fail.
+_GROWING = {"min": {"+", "*", "min", "max"}, "max": {"min", "max"}, "or": {"&", "|", "and", "or"}}
+
+#: {reduction: operations that grow with the left operand}.
+_GROWING_LEFT = {"min": {">>"}, "max": {">>"}, "or": {"<<", ">>"}}
 
 
 def early(program):
-    """Mark operators with :class:`~sw.lang.facts.Early` and :class:`~sw.lang.facts.Superset`."""
-    flow, found = flow_of(program), {}
+    """Mark operators with :class:`~sw.lang.facts.Early` and :class:`~sw.lang.facts.Deferred`."""
+    found = {}
     for loop in ir.instructions(program.body):
         if isinstance(loop, ir.WhileLoop):
             edges = _operator(program, loop)
@@ -53,10 +55,9 @@ def early(program):
             yield Early(vectors=frozenset({edges.tracking}),
                         why="its values grow with the source's word, until no word changes, and "
                             "the rest of the loop does not depend on when")
-            test = _superset(flow, loop, edges)
-            if test is not None:
-                yield Superset(test=test, why="early; a vertex that was never in the set has the "
-                                              "worst word" + ", and sends it" * (not test))
+            if _defers(program, loop, edges):
+                yield Deferred(why="early; nothing else in the loop can fail, and a candidate is "
+                                   "lost by its source's words alone")
 
     return with_facts(program, facts)
 
@@ -109,11 +110,47 @@ def _operator(program, loop):
     for node in loop.body:
         if isinstance(node, ir.VertexSetIterator):
             other = program.function(node.apply_f)
-            if other.writes() & taken or not all(stays(effect.value, *effect.conditions)
-                                                 for effect in effects(other)):
+            if other.writes() & taken or not all(
+                    effect.kind != "+" and stays(effect.index, effect.value, *effect.conditions)
+                    for effect in effects(other)):
                 return None
             taken |= other.writes()
     return edges
+
+
+def _defers(program, loop, edges):
+    """Whether a run has the same error whenever the words are read, if the end of the loop decides
+    about lost candidates."""
+    function, values = program.function(edges.apply_f), Knowledge(program)
+    others = [program.function(name) for node in loop.body for name in calls(node)
+              if name != edges.apply_f]
+    return (not can_fail(function)
+            and all(_loses_by(effect.value, edges.tracking, values) for effect in effects(function)
+                    if may_lose(effect.node))
+            and not any(can_fail(other) or _loses(other) for other in others)
+            and all(_counts(node.value) for node in loop.body if isinstance(node, ir.Assign)))
+
+
+def _loses(function):
+    return any(isinstance(part, ir.Reduce) and may_lose(part) for part in ir.walk(*function.body))
+
+
+def _loses_by(node, vector, values):
+    """Whether only the words of a vector can make a candidate ``infinity``, or too large."""
+    parts = candidates(node)
+    if parts:
+        return all(_loses_by(part, vector, values) for part in parts)
+    own = isinstance(node, ir.VectorLoad) and node.vector == vector
+    return own or values.interval(node)[1] < WORD - 1
+
+
+def _counts(value):
+    """Whether an expression of the host cannot fail, however often it is computed: a number that
+    is added to one that stays, or another name of a set."""
+    parts = [part for part in ir.walk(value) if not isinstance(part, ir.HostName | ir.Literal)]
+    return not parts or (len(parts) == 1 and isinstance(parts[0], ir.Binary)
+                         and parts[0].operation in ("+", "-")
+                         and isinstance(parts[0].right, ir.Literal))
 
 
 def _without_improvements(function):
@@ -142,13 +179,13 @@ def _may_race(effect, edges, function, stays):
     at_end = isinstance(effect.index, ir.Local) and effect.index.name in (source, target)
     if effect.vector != edges.tracking:
         passed_on = at_end and effect.index.name == target and effect.kind == tracked.kind \
-            and grows(effect.value, edges.tracking, source, effect.kind) and stays(
+            and _grows(effect.value, edges.tracking, source, effect.kind) and stays(
                 _without(effect.value, edges.tracking), *effect.conditions)
-        return effect.kind in _WORST and at_end and (
+        return effect.kind in _GROWING and at_end and (
             passed_on or stays(effect.value, *effect.conditions))
-    return effect.kind in GROWING and (at_end or stays(effect.index)) \
+    return effect.kind in _GROWING and (at_end or stays(effect.index)) \
         and all(stays(test) or is_improvement(test, effect) for test in effect.conditions) \
-        and grows(effect.value, edges.tracking, source, effect.kind) \
+        and _grows(effect.value, edges.tracking, source, effect.kind) \
         and stays(_without(effect.value, edges.tracking))
 
 
@@ -211,39 +248,18 @@ def read_elsewhere(program, loop, numbers):
     return False
 
 
-def _superset(flow, loop, edges):
-    """The predicate of the vertices whose edges may be gone through at any time; None if there is
-    none."""
-    function = flow.program.function(edges.apply_f)
-    entry = flow.entries[id(loop)]
-    begun = entry.sets.get(asks_for_vertices(loop.condition))
-    words = entry.words.get(edges.tracking)
-    found = effects(function)
-    if begun is None:
-        return None
-    if begun.token == ir.ALL:
-        return ()
-    worst = next(_WORST[effect.kind] for effect in found if effect.vector == edges.tracking)
-    if words is None or begun.vertices is None or words.default != worst \
-            or not {vertex for vertex, _ in words.stored} <= set(begun.vertices):
-        return None
-    source = function.parameters[0]
+def _grows(node, vector, source, by) -> bool:
+    """Whether a value grows with the vector's word at the source, or does not depend on it."""
+    match node:
+        case ir.VectorLoad(vector=name) if name == vector:
+            return isinstance(node.index, ir.Local) and node.index.name == source
+        case ir.Binary() if node.operation in _GROWING[by]:
+            return (_grows(node.left, vector, source, by)
+                    and _grows(node.right, vector, source, by))
+        case ir.Binary() if node.operation in _GROWING_LEFT[by]:
+            return _grows(node.left, vector, source, by) and not _reads(node.right, vector)
+    return not _reads(node, vector)
 
-    def unreached(part):
-        if isinstance(part, ir.VectorLoad) and part.vector == edges.tracking \
-                and isinstance(part.index, ir.Local) and part.index.name == source:
-            return ir.Literal(value=worst, type=part.type, position=part.position)
-        return None
 
-    if {effect.vector for effect in found} == {edges.tracking} and all(
-            flow.values.interval(replaced(effect.value, unreached)) == (worst, worst)
-            for effect in found):
-        return ()
-    stored = dict(words.stored)
-    if any(stored.get(vertex) in (None, worst) for vertex in begun.vertices):
-        return None
-    here = {"position": edges.position}
-    kind = flow.program.vector(edges.tracking).type
-    return ir.Binary(operation="!=", type=Type.BOOL, **here, left=ir.VectorLoad(
-        vector=edges.tracking, index=ir.Local(name=SELF, type=Type.VERTEX, **here), type=kind,
-        **here), right=ir.Literal(value=worst, type=kind, **here)),
+def _reads(node, vector):
+    return any(isinstance(part, ir.VectorLoad) and part.vector == vector for part in ir.walk(node))

@@ -4,7 +4,8 @@ The reads of an operator see the words of its start. If the operator also change
 reads go to a copy, unless a fact says that the words of now do, too:
 
 - in a loop whose order is free (:class:`~sw.lang.facts.OrderFree`), or which reads the vector early
-  (:class:`~sw.lang.facts.Early`); a fault must not depend on when;
+  (:class:`~sw.lang.facts.Early`), if errors do not depend on when
+  (:class:`~sw.lang.facts.Deferred`);
 - of a stamped vector (:class:`~sw.lang.facts.Stamps`): a word that is no smaller than the stamp of
   the round was ``infinity`` at the start;
 - at the source, if the operator changes the vector at destinations only, and no source is one
@@ -17,8 +18,8 @@ reads go to a copy, unless a fact says that the words of now do, too:
 
 from sw.lang import graph_ir as ir
 from sw.lang.effects import effects
-from sw.lang.facts import AccessSet, Apart, Early, OrderFree, Stamps, known, suffices
-from sw.lang.faults import can_fail, may_lose
+from sw.lang.facts import (AccessSet, Apart, Deferred, Early, OrderFree, Stamps, known,
+                           suffices)
 from sw.lang.passes.rewrite import changed, marked
 
 
@@ -54,19 +55,12 @@ def races(program):
         stamped = {effect.vector: effect.value for effect in effects(function)
                    if stamps is not None and stamps.stamp(effect.vector)}
         found, racing = {"stamped": stamped} if stamped else {}, free | stamped.keys()
-        early = known(node, Early)
-        if early is not None and (node.metadata.get("any_order") or not _tells_time(function)):
-            racing |= early.vectors
+        if known(node, Deferred) is not None:
+            racing |= known(node, Early).vectors
         return marked(node, **found, start_copies=tuple(sorted(start_copies(node, racing))),
                       owner_copies=tuple(sorted(start_copies(node, racing, owned=True))))
 
     return changed(program, change)
-
-
-def _tells_time(function):
-    """Whether a fault may depend on the words that a call reads."""
-    return can_fail(function) or any(
-        isinstance(part, ir.Reduce) and may_lose(part) for part in ir.walk(*function.body))
 
 
 def start_copies(node, racing, owned=False, stored=frozenset()) -> set[str]:

@@ -46,8 +46,7 @@ class Benchmark:
         """The configuration for the benchmark: one core, with the benchmark's number of warps."""
         changes = {"cores": 1} if config.cores > 1 else {}
         if self.warps and config.warps > self.warps:
-            changes["warps"] = self.warps
-            changes["weaver_entries"] = 0
+            changes |= {"warps": self.warps, "weaver_entries": 0, "group_warps": 0}
         return config.replace(**changes) if changes else config
 
     def measure(self, machine) -> RateMeasurement:

@@ -36,7 +36,7 @@ class SweepCase(Case):
 
     def record(self):
         more = {name: value for name, value in self.source.record().items()
-                if name != "spec" and value not in (None, False)}
+                if name != "spec" and value is not None and value is not False}
         limits = {name: value for name in ("max_cycles", "launch_cycles")
                   if (value := getattr(self.target, name)) is not None}
         return super().record() | more | limits | {"said": dict(self.said)}

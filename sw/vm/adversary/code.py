@@ -49,6 +49,11 @@ class Code:
     literal : callable
         The word of a Literal.
     uniforms : dict of Uniform to int
+
+    Attributes
+    ----------
+    large : bool
+        Becomes True when a sum or a product of numbers is above the largest.
     """
 
     def __init__(self, graph, literal, uniforms):
@@ -57,6 +62,7 @@ class Code:
         self._degrees = {True: [*graph.out_degrees.tolist(), 0],
                          False: [*graph.in_degrees.tolist(), 0]}
         self._parameters: tuple[str, ...] = ()
+        self.large = False
 
     def compiled(self, node, parameters) -> Any:
         """The function of an expression."""
@@ -105,8 +111,19 @@ class Code:
             name, right = "product of a reciprocal", self._value(node.right.operand)
         elif name == "*" and Type.FRACTION in (node.left.type, node.right.type):
             name = "product with a fraction"
+        elif name in _EXACT:
+            exact = _EXACT[name]
+            return lambda ends, load: self._limited(exact, left(ends, load), right(ends, load))
         both = _BINARY[name]
         return lambda ends, load: both(left(ends, load), right(ends, load))
+
+
+    def _limited(self, exact, left, right):
+        found = exact(left, right)
+        if found < _LAST:
+            return found
+        self.large |= _LAST not in (left, right)
+        return _LAST
 
 
 def _reciprocal(word):
@@ -122,10 +139,11 @@ def _number(word):
 _UNARY = {"not": lambda word: 1 - word, "~": lambda word: word ^ _LAST, "recip": _reciprocal,
           "uint": _number}
 
+#: Operations of numbers whose results may be too large.
+_EXACT: dict[str, Any] = {"+": operator.add, "*": operator.mul}
+
 _BINARY: dict[str, Any] = {
-    "+": lambda left, right: min(left + right, _LAST),
     "-": lambda left, right: max(left - right, 0),
-    "*": lambda left, right: min(left * right, _LAST),
     "product with a fraction": lambda left, right: left * right >> 32,
     "product of a reciprocal": lambda left, right: min(left * _reciprocal(right), _LAST),
     "/": lambda left, right: left // right if right else 0,

@@ -8,9 +8,10 @@ import numpy as np
 from sw.lang import facts, graph_ir as ir
 from sw.lang.effects import effects, given, replaced
 from sw.lang.facts import SELF, known
+from sw.lang.faults import may_lose
 from sw.lang.passes.accesses import IDENTITY
 from sw.lang.predicates import with_vertex
-from sw.lang.types import Type
+from sw.lang.types import WORD, Type
 from sw.vm.adversary.code import NOTHING, Address, Code, FalseFact
 
 
@@ -39,10 +40,10 @@ class EdgeTrial:
         self._effects = effects(self._function)
         self._writes = self._function.writes()
         self._fact = {kind: known(node, kind) for kind in (
-            facts.Apart, facts.Early, facts.Superset, facts.Settles, facts.Suffices, facts.Changes,
-            facts.Closed, facts.Drops, facts.Fails, facts.Sent, facts.Needs, facts.Void,
-            facts.Membership)}
-        code = Code(machine._graph, machine._literal, uniforms)
+            facts.Apart, facts.Early, facts.Deferred, facts.Superset, facts.Settles,
+            facts.Suffices, facts.Changes, facts.Closed, facts.Drops, facts.Fails, facts.Sent,
+            facts.Needs, facts.Void, facts.Membership)}
+        code = self._code = Code(machine._graph, machine._literal, uniforms)
         names = (*(*self._parameters, "no weight")[:3], "sent value")
         self._sent = self._fact[facts.Sent]
 
@@ -173,6 +174,7 @@ class EdgeTrial:
             self._read.clear()
             if not self._accepts(source, target, weight, self._load):
                 continue
+            self._note_lost(source, target, weight)
             if older is not None and self._fact[facts.Fails] is not None and self._maybe() \
                     and self._fails(source, target, weight, older):
                 continue
@@ -310,6 +312,21 @@ class EdgeTrial:
             if _COMBINE[effect.kind](old, value(ends, load)) != old:
                 return False
         return True
+
+    def _note_lost(self, *ends):
+        """Remember the vertices at which an edge loses a candidate; no fact leaves that out."""
+        code, name = self._code, self._function.name
+        # Of an operator that reads early, only this fact says anything about errors.
+        told = self._fact[facts.Early] is None or self._fact[facts.Deferred] is not None
+        for effect, index, value, tests in self._parts:
+            if told and may_lose(effect.node):
+                code.large = False
+                all_ends = self._with_sent(*ends)
+                if value(all_ends, self._load) == WORD - 1 and code.large \
+                        and all(test(all_ends, self._load) for test in tests):
+                    marks = self._machine._lost.setdefault(
+                        (name, effect.vector), np.zeros(self._pad, bool))
+                    marks[index(all_ends, self._load)] = True
 
     def _dropped(self, source, target, weight):
         """Whether an edge is left out, because another one was taken in."""

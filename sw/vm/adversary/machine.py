@@ -222,6 +222,8 @@ class AdversaryMachine(ReferenceMachine):
         for name in function.writes():
             self._arrays[name][:] = np.array(work.now[name][:self._graph.num_vertices], np.uint64)
             self.largest[name] = max(self.largest[name], int(self._arrays[name].max(initial=0)))
+        if known(node, facts.Deferred) is None:
+            self.settle(node)
         return self._end(node, result, round, before)
 
 

@@ -124,5 +124,5 @@ class _Loop(LoopCode):
         kernel = f"total{self.writer.functions[function]}"
         return indent + self._call("total", kernel, source, "uniforms", name)
 
-    def settle(self, loop, indent):
+    def settle(self, node, indent):
         return indent + self._call("settle")

@@ -21,6 +21,7 @@ from base.errors import UserError
 from sw.graph.compress import rows_in_blocks
 from sw.lang import graph_ir as ir
 from sw.lang.choices import DeduplicationForm, LoadBalance, SetForm, Traversal, least_vertices
+from sw.lang.facts import Deferred, known
 from sw.lang.passes import CHOSEN, analysed
 from sw.lang.types import LanguageError
 from sw.vm.c_code import literal_words
@@ -99,7 +100,7 @@ class _EdgeOperator(ctypes.Structure):
     _fields_ = [*((name, ctypes.c_void_p) for name in ("push", "pull", "filter", "push_copies",
                                                        "pull_copies")),
                 *((name, ctypes.c_int32) for name in ("transposed", "direction", "owned", "share",
-                                                      "result", "by_vertices", "any_order")),
+                                                      "result", "by_vertices", "deferred")),
                 ("blocks", ctypes.c_void_p), ("other", ctypes.c_void_p), ("least", ctypes.c_uint64)]
 
 
@@ -231,7 +232,7 @@ class CpuMachine(LoopMachine):
             owned=pull.owned, share=_pull_share(pull),
             result=0 if node.tracking is None else 1 if node.tracking in pull.gathered else 2,
             by_vertices=metadata.get("load_balance") == LoadBalance.VERTEX_BASED, blocks=blocks,
-            any_order=node.metadata.get("any_order", False))
+            deferred=known(node, Deferred) is not None)
 
     def _copied(self, names):
         """The numbers of vectors to copy, for which there is memory from now on."""

@@ -33,7 +33,7 @@ struct EdgeOperator {
     int32_t share;          // pulls for more than one of so many vertices and arcs
     int32_t result;         // 0 none, 1 without bits when it pulls, 2 always with bits
     int32_t by_vertices;    // whether threads take equally many vertices, not arcs
-    int32_t any_order;      // whether it is in a fixpoint loop, whose end settles what was lost
+    int32_t deferred;       // whether the end of its loop settles what was lost
     const Blocks *blocks;   // null without EdgeBlocking
     const EdgeOperator *other;      // of a hybrid schedule, for sets of `least` vertices and more
     wide least;
@@ -61,6 +61,7 @@ struct Machine final : LoopMachine {
     std::vector<wide> before, among, wanted, seen, lost;
     std::vector<word> lost_faults;
     bool by_bits = false;
+    bool deferring = false;             // whether the end of a loop settles what was lost
     std::vector<Set> sets;
     std::vector<word> spare;
     std::chrono::steady_clock::time_point began;
@@ -251,6 +252,7 @@ struct Machine final : LoopMachine {
 
     // Forgets the vertices that lost a candidate. Returns whether none of them is at infinity.
     bool settle() override {
+        deferring = false;
         const wide words = num_vertices / 64 + 1;
         for (size_t vector = 0; vector < lost_faults.size(); ++vector) {
             if (lost_faults[vector] == ~(word)0) continue;
@@ -268,8 +270,8 @@ struct Machine final : LoopMachine {
     }
 
     // The number of vertices in the queues of all threads; -1 after an error.
-    int64_t found(bool settles) {
-        if (failed() || (settles && !settle())) return -1;
+    int64_t found() {
+        if (failed() || (!deferring && !settle())) return -1;
         int64_t count = 0;
         for (auto &worker : workers) count += worker.count;
         return count;
@@ -304,7 +306,8 @@ struct Machine final : LoopMachine {
         else if (op.by_vertices) push_vertices(now, op.push);
         else push(now, op.push, arcs);
         by_bits = op.result > (pulls ? 1 : 0);
-        return found(!op.any_order);
+        deferring |= op.deferred;
+        return found();
     }
 
     int64_t vertices(Kernel *kernel, const int32_t *numbers, int32_t num_copies, const word *list,
@@ -312,7 +315,7 @@ struct Machine final : LoopMachine {
         Task now = task(list, count, uniforms);
         copy(now, numbers, num_copies, false);
         each_vertex(now, kernel);
-        return found(true);
+        return found();
     }
 
     // Moves the vertices in the queues of all threads to an array.
@@ -451,7 +454,7 @@ struct Machine final : LoopMachine {
 
     // Forgets everything that an operator left that failed.
     void reset() {
-        error = ~(wide)0;
+        error = ~(wide)0, deferring = false;
         for (auto &worker : workers) worker = Worker{~(wide)0, 0, worker.found, 0, worker.room};
         std::fill(seen.begin(), seen.end(), 0);
         std::fill(lost.begin(), lost.end(), 0);

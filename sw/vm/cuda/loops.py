@@ -10,6 +10,7 @@ the words.
 import string
 
 from sw.lang import graph_ir as ir
+from sw.lang.facts import Deferred, known
 from sw.vm.loop_code import FAULT, LoopCode
 
 
@@ -131,8 +132,8 @@ class CudaLoop(LoopCode):
                 f"{self._failure(self.writer.fails(function), indent)}"
                 f"{indent}{name} = __ldcg(&grid.call.status->total);\n")
 
-    def settle(self, loop, indent):
-        phases = self.writer.settles(loop.body[-1])
+    def settle(self, node, indent):
+        phases = self.writer.settles(node)
         if not phases:
             return ""
         return (f"{indent}grid.begin(Set());\n{self._runs(phases, indent)}"
@@ -150,7 +151,7 @@ class CudaLoop(LoopCode):
                                 f"each<Vertices{writer.vertices[node.position]}>"], indent)
         else:
             text += self._edges(node, source, indent)
-        if not isinstance(node, ir.VertexFilter) and not node.metadata.get("any_order"):
+        if not isinstance(node, ir.VertexFilter) and known(node, Deferred) is None:
             text += self._runs(writer.settles(node), indent)
         text += self._failure(writer.fails(getattr(node, "filter", node.position)), indent)
         if target is None:

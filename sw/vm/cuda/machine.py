@@ -465,10 +465,9 @@ class CudaMachine(LoopMachine):
         return self._memory.status.total
 
     def settle(self, node):
-        operator = node.body[-1]
         if self._generated.loses:
             self._begin(self._queue(None, self._graph.num_vertices))
-            self._perform(f"settle_{self._generated.edges[operator.position]}")
+            self._perform(f"settle_{self._generated.edges[node.position]}")
 
     # Loops
 

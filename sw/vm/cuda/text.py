@@ -7,6 +7,7 @@ import string
 from typing import Any
 
 from sw.lang import graph_ir as ir
+from sw.lang.facts import Deferred, known
 from sw.vm.c_program import ProgramCode
 from sw.vm.cuda.choices import DIRECTIONS, SCHEDULES, check_variant, choices
 from sw.vm.cuda.loops import CudaLoop
@@ -165,7 +166,7 @@ class CudaCode(ProgramCode):
                 self._parts.append(_BLOCKED.substitute(name=f"Edges{number}{direction}",
                                                        blocks=blocks))
         ends, fails = self._settling(node), self.fails(node.position)
-        if node.metadata.get("any_order"):
+        if known(node, Deferred) is not None:
             self._wrapper(f"settle_{number}", ends)
             ends = []
         waits = fails or node.tracking is not None

@@ -7,7 +7,7 @@ from amaranth.lib import data
 from hw.config import ConfigError
 from hw.sdram.answers import Answers
 from hw.sdram.banks import Banks
-from hw.sdram.timing import SLOWEST, SdramCycles
+from hw.sdram.timing import SLOWEST, SdramCycles, SdramTiming
 from hw.sdram.transfer import Transfer
 
 
@@ -27,6 +27,13 @@ def test_the_longer_counts():
     """The longer time counts if a time is given in ns and in cycles."""
     assert SdramCycles(SLOWEST, 40).wr == SLOWEST.wr_cycles == 2
     assert SdramCycles(SLOWEST.replace(wr=30), 100).wr == 3
+
+
+def test_slowest():
+    """The timing of all chips together is no chip's own."""
+    assert SLOWEST == SdramTiming(name="slowest", rcd=21, rp=21, ras=44, rc=66, rrd=15, rfc=66,
+                                  wr=15, mrd=15, hold=1.0, output_hold=2.5)
+    assert SLOWEST.refresh == 64e6 / 8192
 
 
 @pytest.mark.parametrize("frequency", [39.9, 100.1])

@@ -6,8 +6,8 @@ import shutil
 from collections import Counter
 
 import pytest
-from amaranth.hdl import (Assert, Cat, ClockDomain, ClockSignal, Const, Instance, Module, Mux,
-                          ResetSignal, Signal)
+from amaranth.hdl import (Assert, Cat, ClockDomain, ClockSignal, Const, Cover, Instance, Module,
+                          Mux, Print, ResetSignal, Signal)
 from amaranth.hdl._nir import CombinationalCycle
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
@@ -260,20 +260,52 @@ def test_a_loop_is_refused():
     assert {place.rpartition(" ")[2] for place in places} == {"out", "turn"}
 
 
-class _Clocks(wiring.Component):
-    """Registers of a second clock."""
-    out: Out(1)
-
-    def elaborate(self, platform):
-        m = Module()
-        m.domains.other = ClockDomain()
-        m.d.other += self.out.eq(~self.out)
-        return m
+def _clocks(m, out, value):
+    m.domains.other = ClockDomain()
+    m.d.other += out.eq(value)
 
 
-def test_a_second_clock_is_refused():
-    with pytest.raises(NotImplementedError, match="a second clock"):
-        compiler.netlist(_Clocks())
+def _falling(m, out, value):
+    m.domains.other = ClockDomain(clk_edge="neg")
+    m.d.comb += ClockSignal("other").eq(ClockSignal())
+    m.d.other += out.eq(value)
+
+
+def _reset(m, out, value):
+    m.domains.other = other = ClockDomain(async_reset=True)
+    m.d.comb += [ClockSignal("other").eq(ClockSignal()), other.rst.eq(value[1])]
+    m.d.other += out.eq(value)
+
+
+def _printed(m, out, value):
+    m.d.sync += Print(value)
+
+
+def _covered(m, out, value):
+    m.d.sync += Cover(value)
+
+
+def _signed(m, out, value):
+    m.d.comb += out.eq(value.as_signed().shift_right(1).bit_select(value[:2], 1))
+
+
+@pytest.mark.parametrize("logic, message", [
+    (_clocks, "a second clock"), (_falling, "a second clock"), (_reset, "an asynchronous reset"),
+    (_printed, "of the kind SyncPrint"), (_covered, "of the kind SyncProperty"),
+    (_signed, "a part of a signed value"),
+])
+def test_other_hardware_is_refused(logic, message):
+    class Component(wiring.Component):
+        value: In(4)
+        out: Out(1)
+
+        def elaborate(self, platform):
+            m = Module()
+            logic(m, self.out, self.value)
+            return m
+
+    with pytest.raises(NotImplementedError, match=message):
+        compiler.emitted(compiler.optimized(compiler.netlist(Component())), "dut")
 
 
 #: All pairs of small constants.

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 
 from base.errors import UserError
 from sw.graph import Graph, describe, load
+from sw.graph.graph import check_density
 from tb.sw.graphs import graphs, random_graph, real_graph, real_graphs_folder
 
 
@@ -85,6 +86,62 @@ def test_csr_of_wide_weights(vertices):
     assert np.array_equal(np.diff(offsets.astype(np.int64)), graph.out_degrees)
     assert np.array_equal(neighbors, graph.dst[order])
     assert np.array_equal(weights, graph.weights[order])
+
+
+@settings(deadline=None)
+@given(graphs())
+def test_properties(graph):
+    """What programs need of a graph."""
+    ends = list(zip(graph.src.tolist(), graph.dst.tolist()))
+    apart = {(u, v) for u, v in ends if u != v}
+    assert graph.left.tolist() == [any(u == each for u, _ in apart)
+                                   for each in range(graph.num_vertices)]
+    assert graph.entered.tolist() == [any(v == each for _, v in apart)
+                                      for each in range(graph.num_vertices)]
+    assert graph.loopless == all(u != v for u, v in ends)
+    assert graph.simple == (graph.loopless and len(set(ends)) == len(ends))
+    alone = [(u, v) for u, v in ends if (v, u) not in ends]
+    assert graph.symmetric == (not alone)
+    assert graph.one_way == (alone[0] if alone else None)
+    assert graph.num_returned == sum((v, u) in apart for u, v in ends if u != v)
+    rows, neighbors = graph.arcs_in_rows
+    assert list(zip(rows.tolist(), neighbors.tolist())) == sorted(ends)
+
+
+@pytest.mark.parametrize("pairs, one_way, returned", [
+    ([(0, 1), (1, 0), (2, 2)], None, 2), ([(0, 1), (0, 1), (1, 0)], None, 3),
+    ([(0, 2), (2, 0), (1, 2)], (1, 2), 2), ([(2, 1)], (2, 1), 0), ([(1, 1)], None, 0)])
+def test_arcs_back(pairs, one_way, returned):
+    graph = Graph(3, *zip(*pairs))
+    assert (graph.one_way, graph.symmetric, graph.num_returned) == (
+        one_way, one_way is None, returned)
+
+
+def test_limits():
+    """The largest graphs, without the memory for them."""
+    most = (1 << 31) - 1
+    many = np.broadcast_to(np.uint32(0), (most + 1,))
+    with pytest.raises(UserError, match=f"{most + 1} arcs are too many, at most {most}"):
+        Graph(1, many, many)
+    with pytest.raises(UserError, match=f"{most + 1} vertices are too many, at most {most}"):
+        Graph(most + 1, [], [])
+    assert Graph(most, [], []).num_vertices == most
+    for vertices, arcs, legal in ((1 << 22, 0, True), ((1 << 22) + 1, 0, False),
+                                  ((1 << 22) + 1, 1 << 17, False), ((1 << 22) + 32, 131_073, True),
+                                  ((1 << 22) + 33, 131_073, False), (640, 20, True)):
+        if legal:
+            check_density(vertices, arcs, "some")
+        else:
+            with pytest.raises(UserError, match=f"some: {vertices} vertices are too many for "
+                                                f"{arcs} arcs: .* for every 32, so"):
+                check_density(vertices, arcs, "some", ", so")
+    with pytest.raises(UserError, match="names has 1 entries, must have 2, one for each vertex"):
+        Graph(2, [], [], names=np.array(["a"]))
+    for heaviest in (0, 1 << 32):
+        with pytest.raises(UserError, match=f"up to {heaviest}: must be 1 to {(1 << 32) - 1}"):
+            Graph(2, [0], [1]).weighted(heaviest)
+    assert Graph(2, [0], [1]).weighted((1 << 32) - 1).weights[0] > 0
+    assert set(Graph(1, [0] * 99, [0] * 99).weighted(2).weights.tolist()) == {1, 2}
 
 
 @settings(deadline=None)

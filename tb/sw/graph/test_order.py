@@ -2,7 +2,7 @@
 
 ======================  ========================================================
 every ordering          test_a_permutation (hypothesis), test_without_edges,
-                        test_the_same_again
+                        test_the_same_again, test_the_same_in_any_version
 rcm                     test_rcm_makes_the_bandwidth_small, test_rcm_by_hand
 louvain                 test_louvain_brings_communities_together,
                         test_louvain_divides_large_communities
@@ -14,6 +14,7 @@ sage                    test_windows, test_a_count, test_a_round_of_the_paper,
 """
 
 import itertools
+import pathlib
 
 import numpy as np
 import pytest
@@ -24,8 +25,11 @@ from sw.graph import Graph, generate
 from sw.graph import sage
 from sw.graph.gorder import WINDOW, gorder
 from sw.graph.order import GRAIN, ORDERS, new_ids
+from tb import expected
 from tb.sw.graphs import graphs, random_graph
 
+
+TEXTS = pathlib.Path(__file__).parent / "orders.txt"
 
 ORDERED = [name for name in ORDERS if name != "none"]
 
@@ -51,6 +55,17 @@ def test_a_permutation(graph, name):
     if name in ("louvain", "rcm"):
         assert np.array_equal(ids, new_ids(name, graph.dst, graph.src, graph.num_vertices))
     assert new_ids("none", graph.src, graph.dst, graph.num_vertices) is None
+
+
+@pytest.mark.parametrize("name, options", [
+    ("louvain", {}), ("rcm", {}), ("gorder", {}), ("sage", {}), ("sage", {"rounds": 1}),
+    ("sage", {"rounds": 2, "sample": 30}), ("sage", {"sample": 1})])
+def test_the_same_in_any_version(name, options):
+    """The numbers of two graphs, which figures and kept results depend on."""
+    found = [new_ids(name, graph.src, graph.dst, graph.num_vertices, **options).tolist()
+             for graph in (generate("community:vertices=700,edges=5000,communities=2,seed=1"),
+                           generate("road:side=12,seed=3"))]
+    expected.check(TEXTS, f"{name} {options}", "\n".join(map(expected.digest, found)))
 
 
 @pytest.mark.parametrize("name", ORDERED)

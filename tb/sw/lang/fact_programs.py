@@ -170,6 +170,14 @@ TEXTS = {
                      initial="vector(uint, 0)", begin="1000"),
     "allowed": _relax(vectors="closed = vector(bool, lambda v: uint(v) % 5 == 3)",
                       functions="def allowed(v):\n    return not closed[v]", to=".to(allowed)"),
+    "tolls": _relax(vectors="toll = vector(uint, lambda v: infinity if uint(v) % 3 == 0 else 0)",
+                    body="distance[dst].min(distance[src] + weight + toll[dst])"),
+    "visits": _relax(vectors="visits = vector(uint, 0)",
+                     functions="def note(v):\n    visits[vertex(uint(v) % 4)] += 1",
+                     loop="frontier.apply(note)", returns="distance, visits"),
+    "bits": _relax(vectors="seen = vector(uint, 0)",
+                   functions="def note(v):\n    seen[vertex(distance[v] % 30)] |= 1",
+                   loop="frontier.apply(note)", returns="distance, seen"),
     "hops": _relax(body="distance[dst].min(distance[src] + 1)", weight=""),
     "waves": """
 @program

@@ -24,6 +24,7 @@ from base.errors import UserError
 from base.installation import ROOT
 from sw.lang import graph_ir as ir
 from sw.lang import programs
+from sw.lang.facts import deferring
 from sw.lang.graphit import read_graphit, read_graphit_file
 from sw.lang.passes import analysed
 from sw.lang.schedule import HybridSchedule, SimpleSchedule, applied, read_schedule
@@ -199,7 +200,7 @@ end
     graph = random_graph(80, 70, 3).undirected()
     program = analysed(read_graphit(text)[0])
     assert program.vector("IDs").type is Type.VERTEX
-    assert program.body[-1].metadata["is_fixpoint"] is True
+    assert deferring(program.body[-1]) is not None
     wanted = reference.run(analysed(programs.find("cc")), graph).outputs["label"]
     assert np.array_equal(reference.run(program, graph).outputs["IDs"], wanted)
 

@@ -350,7 +350,7 @@ def test_error():
 
 def test_rule_5_does_not_hang_on_the_spelling():
     """Paths of 2**32 and more lose to a shorter one. A loop that also counts its rounds is a
-    fixpoint loop all the same, so no machine refuses such a run."""
+    loop of rule 5 all the same, so no machine refuses such a run."""
     body = ("def f(src, dst, w): x[dst].min(x[src] + w)\nx[source] = 0\ns = vertexset(source)\n"
             "rounds = 0\nwhile s:\n    s = edges.from_(s).apply_modified(f, x)\n    rounds += 1")
     most = (1 << 32) - 2

@@ -3,7 +3,7 @@
 ======================  ===========================================================================
 kinds                   test_kinds
 liveness                test_reuse, test_no_reuse
-fixpoint                test_fixpoint, test_no_fixpoint, test_order_does_not_matter
+deferred                test_deferred, test_not_deferred, test_order_does_not_matter
 races                   test_start_copies, test_copies_of_the_programs, test_changed_at
 direction               test_directions, also of both parts of a hybrid schedule
 edge blocking           test_blocking_size, test_no_blocking, test_no_blocking_in_a_hybrid
@@ -22,6 +22,7 @@ from sw.graph.graph import Graph
 from sw.lang import graph_ir as ir
 from sw.lang import programs
 from sw.lang.choices import SetForm, Traversal
+from sw.lang.facts import Early, deferring, known
 from sw.lang.uses import assigned
 from sw.lang.passes import PASSES
 from sw.lang.passes.rewrite import changed, marked
@@ -120,21 +121,22 @@ def test_no_output_has_nothing_to_reuse():
     assert "can_reuse_frontier" not in metadata("def f(s, t): x[t].min(1)\nedges.apply(f)")
 
 
-# Fixpoint loops
+# Loops whose end decides about lost candidates
 
 LOOP = "while s:\n    s = edges.from_(s).apply_modified(f, x)"
 QUEUE = "while s:\n    near = s.dequeue()\n    edges.from_(near).apply_update_priority(f, s)"
 
 
-def is_fixpoint(reduction, loop=LOOP, functions="", parameters="a, b"):
+def is_deferred(reduction, loop=LOOP, functions="", parameters="a, b", behind=""):
     made = "PriorityQueue(x, source, delta=3)" if "dequeue" in loop else "vertexset(source)"
-    program = analysed(read(f"{functions}\ndef f({parameters}):\n    REDUCTION\ns = {made}\n{loop}",
-                            REDUCTION="\n    ".join(reduction.splitlines())))
+    program = analysed(read(
+        f"unset = vector(uint, infinity)\n{functions}\ndef f({parameters}):\n    REDUCTION\n"
+        f"s = {made}\n{loop}\n{behind}", REDUCTION="\n    ".join(reduction.splitlines())))
     [while_] = [node for node in program.body if isinstance(node, ir.WhileLoop)]
-    for node in ir.instructions(while_.body):
-        if isinstance(node, ir.EdgeSetIterator):
-            assert node.metadata.get("any_order", False) == while_.metadata["is_fixpoint"]
-    return while_.metadata["is_fixpoint"]
+    found = deferring(while_)
+    if found is not None:
+        assert not found.metadata["start_copies"] and known(found, Early) is not None
+    return found is not None
 
 
 @pytest.mark.parametrize("reduction", [
@@ -142,16 +144,19 @@ def is_fixpoint(reduction, loop=LOOP, functions="", parameters="a, b"):
     "x[b].min(max(x[a], y[b]))", "x[b].max(min(x[a], y[a]))", "x[b].max(x[a] >> 1)",
     "x[b].min(x[a] * 3 + y[b])", "x[b] |= x[a]", "x[b] |= x[a] & y[b]", "x[b] |= x[a] << 3",
     "x[b].min(x[a])\nx[a].min(3)", "x[b].min(x[a] + edges.out_degree(b))",
-    "x[b].min(x[a] + edges.num_vertices)"])
-def test_fixpoint(reduction):
-    assert is_fixpoint(reduction)
+    "x[b].min(x[a] + edges.num_vertices)",
+    # the same in other words, or more
+    "if y[b] > 1:\n    x[b].min(x[a])", "t = x[a]\nx[b].min(t)", "x[b].min(x[a])\ny[b].max(3)",
+    "if x[a] < x[b]:\n    x[b].min(x[a])"])
+def test_deferred(reduction):
+    assert is_deferred(reduction)
     # The priorities of a queue are lowered.
-    assert is_fixpoint(reduction, QUEUE) if ".min(" in reduction else True
+    assert is_deferred(reduction, QUEUE) if ".min(" in reduction else True
 
 
-def test_fixpoint_with_weights():
-    assert is_fixpoint("x[b].min(x[a] + w)", QUEUE, parameters="a, b, w")
-    assert is_fixpoint("x[b].max(min(x[a], w))", parameters="a, b, w")
+def test_deferred_with_weights():
+    assert is_deferred("x[b].min(x[a] + w)", QUEUE, parameters="a, b, w")
+    assert is_deferred("x[b].max(min(x[a], w))", parameters="a, b, w")
 
 
 @pytest.mark.parametrize("reduction", [
@@ -159,6 +164,7 @@ def test_fixpoint_with_weights():
     "x[b].max(x[a] * 2)", "x[b].max(x[a] - y[a])",      # may fail
     "x[b].max(x[a] // (y[b] + 1))", "x[b].max(x[a] // 2)", "x[b].min(x[a] * y[b])",
     "x[p[b]].min(x[a])", "x[b].max(x[a] >> y[b])", "x[b].min(x[a] + 1 >> 1)",
+    "if x[a] + 1 < x[b]:\n    x[b].min(x[a] + 1)", "if y[p[b]] > 1:\n    x[b].min(x[a])",
     "x[b].max(y[a] - x[a])", "x[b].min(~x[a])",         # falls as the word grows
     "x[b].max(1 if x[a] > 3 else 2)", "x[b].max(x[a] % 3)", "x[b].max(x[a] ^ 1)",
     "x[b].max(x[a] << 1)",                              # wraps
@@ -166,27 +172,57 @@ def test_fixpoint_with_weights():
     "x[b] |= x[a] + 1", "x[b] |= max(x[a], y[b])",      # no order of bits
     "x[b].max(x[b] + 1)",                               # not the source
     "x[b].max(x[p[a]])", "x[vertex(x[a])].min(3)",
-    "x[b].min(x[a])\ny[b].min(1)",                      # a second vector
-    "if y[b] > 1:\n    x[b].min(x[a])", "t = x[a]\nx[b].min(t)"])
-def test_no_fixpoint(reduction):
-    assert not is_fixpoint(reduction)
+    "x[b].min(x[a])\ny[b] += 1", "x[b].min(x[a])\ny[b].max(x[a])",
+    "if x[a] > 2:\n    x[b].min(x[a])",
+    # A candidate that is too large becomes infinity, and then is none.
+    "x[b].min(max(x[a] + 1, unset[b]))", "x[b].min(x[a] + unset[a])", "x[b].min((x[a] + 1) * n)"])
+def test_not_deferred(reduction):
+    assert not is_deferred(reduction, functions="n = infinity")
 
 
 @pytest.mark.parametrize("loop", [
-    LOOP.replace("from_(s)", "from_(s).to(g)"), LOOP.replace("from_(s).", ""),
-    LOOP.replace("while s", "while len(s) > 3"), LOOP + "\n    y[source] = 1",
-    LOOP.replace("s = e", "t = e"), LOOP + "\n    s.apply(h)",
-    QUEUE.replace("near)", "t)"), QUEUE.replace("from_(near)", "from_(near).to(g)"),
-    QUEUE + "\n    near.apply(h)"])
-def test_no_fixpoint_by_its_loop(loop):
-    functions = "def g(v): return y[v] > 1\ndef h(v): y[v] = 1\nt = vertexset(source)"
-    assert not is_fixpoint("x[b].min(x[a])", loop, functions)
+    LOOP.replace("from_(s).", ""), LOOP.replace("while s", "while len(s) > 3"),
+    LOOP.replace("s = e", "t = e"), LOOP + "\n    y[source] = 1", QUEUE.replace("near)", "t)"),
+    LOOP.replace("from_(s)", "from_(s).to(late)"), LOOP + "\n    s.apply(count)",
+    LOOP + "\n    s.apply(reach)", LOOP + "\n    s.apply(move)",
+    # another error, as soon as a vertex is reached, or after so many rounds
+    LOOP.replace("from_(s)", "from_(s).to(fails)"), LOOP + "\n    s.apply(divide)",
+    LOOP + "\n    s.apply(lose)", LOOP + "\n    n = vertices.sum(word)", LOOP + "\n    n = 7 // n",
+    LOOP + "\n    n = n + n"])
+def test_not_deferred_by_its_loop(loop):
+    functions = """def late(v): return x[v] > 1
+def count(v): y[vertex(uint(v) % 3)] += 1
+def reach(v): y[vertex(x[v] % 3)].max(1)
+def move(v): x[v] = 1
+def fails(v): return 7 // y[v] > 1
+def divide(v): unset[v] = 7 // y[v]
+def lose(v): unset[p[v]].min(y[v] + 1)
+def word(v): return x[v]
+n = 1
+t = vertexset(source)"""
+    assert not is_deferred("x[b].min(x[a])", loop, functions)
 
 
-def test_no_fixpoint_of_fixed_point():
+@pytest.mark.parametrize("loop", [
+    LOOP.replace("from_(s)", "from_(s).to(g)"), LOOP + "\n    s.apply(h)", LOOP + "\n    n += 1",
+    QUEUE.replace("from_(near)", "from_(near).to(g)"), QUEUE + "\n    near.apply(h)",
+    "while len(s) > 0:\n    t = edges.from_(s).apply_modified(f, x)\n    s = t"])
+def test_deferred_with_more_in_the_loop(loop):
+    functions = "n = 0\ndef g(v): return y[v] > 1\ndef h(v): unset[v] = 1"
+    assert is_deferred("x[b].min(x[a])", loop, functions)
+
+
+def test_the_last_round_is_not_certain():
+    """So nobody may read its set."""
+    loop, functions = QUEUE.replace("near", "t"), "def h(v): y[v] = 1\nt = vertexset(source)"
+    assert is_deferred("x[b].min(x[a])", loop, functions)
+    assert not is_deferred("x[b].min(x[a])", loop, functions, behind="t.apply(h)")
+
+
+def test_not_deferred_of_fixed_point():
     loop = LOOP.replace("x)", "z)")
-    assert not is_fixpoint("z[b].max(z[a] * 0.5 + 1)", loop)
-    assert is_fixpoint("z[b].max(z[a])", loop)
+    assert not is_deferred("z[b].max(z[a] * 0.5 + 1)", loop)
+    assert is_deferred("z[b].max(z[a])", loop)
 
 
 @pytest.mark.parametrize("reduction, initial, same", [
@@ -194,7 +230,7 @@ def test_no_fixpoint_of_fixed_point():
     # By numbers it grows. Its bits depend on how much of the source was seen.
     ("x[b] |= x[a] + 1", [1, 0, 0, 0], False)])
 def test_order_does_not_matter(reduction, initial, same):
-    """The words of a fixpoint loop and of a near miss, with edges one by one in many orders."""
+    """The words of such a loop and of a near miss, with edges one by one in many orders."""
     graph = Graph(4, [0, 0, 2, 1], [1, 2, 1, 3])
     program = read(f"def f(a, b):\n    REDUCTION\ns = vertexset(source)\n{LOOP}",
                    REDUCTION=reduction)
@@ -213,7 +249,7 @@ def test_order_does_not_matter(reduction, initial, same):
                     words[target] = new
                     active.add(target)
         results.add(tuple(words))
-    assert (len(results) == 1) is same is is_fixpoint(reduction)
+    assert (len(results) == 1) is same is is_deferred(reduction)
 
 
 # Races
@@ -403,7 +439,7 @@ def test_obstacles(body, place, why):
 def test_fusion_is_asked_for():
     """A loop that cannot be fused is no error where nobody asks for it."""
     [*_, loop] = analysed(looped("n = n * 2", needs=False)).body
-    assert loop.metadata == {"needs_fusion": False, "can_fuse": False, "is_fixpoint": False}
+    assert loop.metadata == {"needs_fusion": False, "can_fuse": False}
 
 
 def test_fusion_in_fusion():
@@ -430,8 +466,8 @@ def test_after():
     *_, loop = analysed(program, "kinds").body
     assert loop.metadata == {} and loop.body[-1].metadata.keys() == {"is_all_edges",
                                                                       "requires_output"}
-    *_, loop = analysed(program, "fixpoint").body
-    assert loop.metadata == {"is_fixpoint": True} and "start_copies" not in loop.body[-1].metadata
+    *_, loop = analysed(program, "early").body
+    assert deferring(loop) is loop.body[-1] and "start_copies" not in loop.body[-1].metadata
     assert analysed(program, list(PASSES)[-1]) == analysed(program)
 
 

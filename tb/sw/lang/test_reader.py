@@ -128,7 +128,8 @@ REFUSED = [
     # parameters of functions
     (function("pass", of="a, b, c, d"), "1:5", ["'f'", "(src, dst, weight)"]),
     (function("pass", of="v, *w"), "1:5", ["'f'", "(v) of a vertex"]),
-    (function("pass", of="v=1"), "1:5", ["'f'"]),
+    *((function("pass", of=of), "1:5", ["'f'", "(v) of a vertex"])
+      for of in ("v=1", "v, **w", "v, *, w", "v, /", "")),
     ("def f(v): pass\nedges.apply(f)", "2:17", ["(src, dst) or (src, dst, weight)",
                                                 "'f' has (v)"]),
     ("def f(s, t): pass\nvertices.apply(f)", "2:20", ["(v) of a vertex", "'f' has (s, t)"]),

@@ -43,10 +43,7 @@ Program bfs(source: vertex = 0, {
         ElementStore(parent[source], source)
         NewVertexSet(frontier, source)
         Assign(level, 0)
-        #s0# WhileLoop<
-                can_fuse=true,
-                is_fixpoint=false,
-                needs_fusion=true>(VertexSetSize(frontier), {
+        #s0# WhileLoop<can_fuse=true, needs_fusion=true>(VertexSetSize(frontier), {
             Assign(level, level + 1)
             #s1# EdgeSetIterator<
                     apply_deduplication=false,

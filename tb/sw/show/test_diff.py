@@ -60,6 +60,13 @@ def test_differs():
         "dram.latency": (100, 7), "graph.undirected": (None, True)}
 
 
+def test_options():
+    """An id or seed of 0 is a value."""
+    assert diff._options({"spec": "a.el", "graph": "a.el", "vertices": 3, "arcs": 4, "first": 0,
+                          "seed": None, "undirected": False, "simplify": True}) == {
+        "first": 0, "simplify": True}
+
+
 def test_changes():
     """The largest relative change first, up or down; from and to 0 before all."""
     pair = diff.RunPair(_RUN, _run(cycles=110, total_cycles=200, lanes=10, stores=0, loads=3))

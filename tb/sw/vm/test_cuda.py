@@ -5,7 +5,8 @@ text                    test_text_is_deterministic: the same in every process;
                         test_unknown_variants: errors name the legal ones
 start copies            test_copies: only where an operator reads what it changes
 gathered reductions     test_gathered: at the row's own vertex, and nowhere else
-phases                  test_phases: what runs before rows; test_fused_text: that
+phases                  test_phases: what runs before rows; test_status: what begins
+                        and ends a call; test_fused_text: that
                         loops are one kernel, and which phases are in it
 compilation             test_compiles: every program with all schedules and both
                         directions; test_compiles_choices: with fusion, EdgeBlocking
@@ -216,6 +217,17 @@ def test_phases(name, chosen, phases):
     found = [line.strip().removeprefix("launch<").rpartition(">(")[0] for line in lines
              if "launch<" in line]
     assert found == phases
+
+
+@pytest.mark.parametrize("name, schedule, begins, waits", [
+    ("mis", "etwc", False, False), ("mis", "twc", True, False), ("bfs", "etwc", True, True)])
+def test_status(name, schedule, begins, waits):
+    """The status is cleared where an operator reports in it, or counts its buckets; the host waits
+    only for a report."""
+    lines = text(find(name), (schedule, "push")).partition(f"edges_0_{schedule}_push(")[2]
+    lines = lines.partition("}")[0]
+    assert ("begin(*call);" in lines, "end(*call, status);" in lines) == (begins, waits)
+    assert ("return go_on(status);" in lines) != waits
 
 
 def test_fused_text():

@@ -301,6 +301,50 @@ def test_parameters():
         run(programs.find("sssp"), PAIR)
 
 
+@pytest.mark.parametrize("value, found", [
+    ("7 // 2 + 7 % 4", 6), ("n - 5 + (9 - n)", 4), ("(6 & 3) + (n | 3) * 10 + (6 ^ n) * 100", 72),
+    ("min(n, 9) * 10 + max(4, n)", 66), ("1 if n < 6 or n > 7 else 2", 2),
+    ("1 if n <= 6 and n >= 6 else 2", 1), ("1 if not n == 6 else 2", 2),
+    ("1 if n != 6 else 2", 2), ("1 << 31", 1 << 31), ("1 << 63 >> 63 << 0", 1),
+    ("1 << 53 << 63 >> 63 >> 53", 1), ("4294967294", (1 << 32) - 2),
+    ("infinity", (1 << 32) - 1), ("4294967294 + 1", "must be from 0 to 4294967294"),
+    ("5 - n", "this is -1, must be from 0"), ("1 << 64", "a shift by 64, must be from 0 to 63"),
+    ("1 >> n - 7", "a shift by -1"), ("7 // (n - 6)", "division by 0"),
+    ("7 % (n - 6)", "division by 0"), ("infinity + 1", "\\+ takes numbers, and infinity")])
+def test_numbers_of_the_host(value, found):
+    tried = program("n = 6", f"a[0] = {value}")
+    if isinstance(found, int):
+        assert run(tried, PAIR).outputs["a"].tolist() == [found, 1]
+    else:
+        with pytest.raises(UserError, match=f"^<text>:7:.*{found}"):
+            run(tried, PAIR)
+
+
+@pytest.mark.parametrize("bits, fits", [(1000, True), (1001, False)])
+def test_most_bits_of_a_number(bits, fits):
+    """Also below the fraction bar."""
+    for last in ("a[0] = m // m", "n = 1 / m"):
+        tried = program("m = 1", "for i in range(15):", "    m = m << 63", f"m = m << {bits - 946}",
+                        last)
+        if fits:
+            run(tried, PAIR)
+        else:
+            with pytest.raises(UserError, match="more than 1000 bits"):
+                run(tried, PAIR)
+
+
+@pytest.mark.parametrize("delta, message", [
+    (1, None), ((1 << 32) - 1, None), (0, "delta is 0, must be from 1 to 4294967295"),
+    (1 << 32, "delta is 4294967296, must")])
+def test_delta(delta, message):
+    tried = program("a[0] = 0", f"queue = PriorityQueue(a, source, delta={delta})")
+    if message is None:
+        run(tried, PAIR)
+    else:
+        with pytest.raises(UserError, match=message):
+            run(tried, PAIR)
+
+
 def test_queue():
     """Vertices leave a queue by the multiples of delta; empty steps are skipped."""
     tried = program(

@@ -303,6 +303,16 @@ def test_what_a_format_lacks_has_a_reason(text):
         image.require("getWeight")
 
 
+def test_an_image_is_made_once():
+    """For each graph, format and direction."""
+    one, other = random_graph(9, 20, 1), random_graph(9, 20, 1)
+    asked = list(itertools.product((one, other), ("csr", "coo"), ("push", "pull")))
+    images = [formats.image_of(*each) for each in asked]
+    assert len(set(map(id, images))) == len(asked)
+    assert [formats.image_of(*each) for each in asked] == images
+    assert formats.build_image(*asked[0]) is not images[0]
+
+
 def test_what_is_offered():
     def lacks(text):
         return set(formats.build_image(Graph(1, [], []), text).lacks)

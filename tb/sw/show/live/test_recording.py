@@ -1,20 +1,25 @@
 """Recordings of a run's host, and what they say of addresses.
 
 ====================  ========================================================
-steps                 test_steps, test_the_same, test_words_of_outputs
+steps                 test_steps, test_the_same, test_words_of_outputs, test_outputs
+the machine           test_hardware
 addresses             test_buffers, test_widths, test_lists, test_not_drawn
 refusals              test_too_many_edges, test_too_many_cycles
 ====================  ========================================================
 """
 
 import base64
+import hashlib
 import itertools
+import types
 
 import numpy as np
 import pytest
 
 from base.errors import LimitError, UserError
 from hw.config import preset
+from hw.registers import CORE_COUNTERS, GPU_COUNTERS, WARP_OFFSET, counter_address
+from hw.stalls import STALLS
 from sw.graph.load import load
 from sw.show.live import recording
 from sw.show.live.recording import record
@@ -63,6 +68,50 @@ def test_words_of_outputs(made, result):
         words = np.frombuffer(base64.b64decode(made["steps"][output["step"]][2]), output["dtype"])
         assert (words == result.outputs[output["name"]]).all()
         assert output["length"] == len(words)
+
+
+def _output(outputs, derived, steps):
+    result = types.SimpleNamespace(outputs=outputs, derived=derived)
+    return [recording._output(name, result, steps) for name in outputs]
+
+
+def test_outputs():
+    """The last look with an output's words counts; one that was computed has none."""
+    words = np.array([1, 0x01020304], np.uint32)
+    text = "AQAAAAQDAgE="
+    steps = [["look", 4, text], ["look", 8, text], ["memory", 4, text], ["look", 4, "AAAA"]]
+    fixed, plain, computed = _output(
+        {"rank": words, "depth": words.astype(np.int32), "sum": words + np.uint32(1)},
+        {"rank_float": None, "fraction_bits": np.int64(30)}, steps)
+    assert fixed == {"name": "rank", "dtype": "<u4", "length": 2, "step": 1, "fraction_bits": 30,
+                     "sha256": hashlib.sha256(words.tobytes()).hexdigest()}
+    assert (plain["dtype"], plain["step"], plain["fraction_bits"]) == ("<i4", 1, 0)
+    assert computed["step"] is None
+    assert recording._text([1, 0x01020304]) == text
+
+
+def test_hardware(made):
+    """What the page needs to know of the machine."""
+    assert made["memory"] == {"base": 0x80000000, "bytes": CONFIG.memory_bytes,
+                              "timing": [32, 1, 100, 64]}
+    hardware = made["hardware"]
+    assert (hardware["name"], hardware["warps"], hardware["lanes"], hardware["unit"]) == (
+        "tiny", CONFIG.warps, CONFIG.threads, "fsm")
+    assert hardware["line_bytes"] == CONFIG.line_bytes and hardware["scu"] == 0
+    assert len(hardware["states"]) == len(hardware["state_labels"]) == 2 + len(STALLS)
+    assert hardware["state_labels"][:2] == ["ended", "issues"]
+    used = {"weaver_decodes": 1, "scu_operations": 0}
+    assert hardware["units"] == recording._units(CONFIG, used)
+    assert [unit["used"] for unit in recording._units(CONFIG.replace(scu=1), used)] == [True, False]
+    assert [unit["used"] for unit in recording._units(CONFIG.replace(scu=1), {
+        "weaver_decodes": 0, "scu_operations": 1})] == [False, True]
+    assert recording._units(CONFIG.replace(gather="none"), used) == []
+    places = made["registers"]
+    assert places["core"] == list(CORE_COUNTERS) and places["gpu"] == list(GPU_COUNTERS)
+    for at, name in ((places["core_base"], places["core"][0]), (places["gpu_base"],
+                                                               places["gpu"][0])):
+        assert at == counter_address(name)
+    assert places["warp_base"] == places["core_base"] + WARP_OFFSET
 
 
 def test_buffers(made):

@@ -93,6 +93,60 @@ def test_files(server):
     assert offered["choices"]["parameters"]["pagerank"] == ["iterations"]
 
 
+def test_headers(server, tmp_path):
+    """Each answer says its kind and length, is not guessed at and not kept for long."""
+    (tmp_path / "a.wasm.gz").write_bytes(b"module")
+    (tmp_path / "b.odd").write_bytes(b"?")
+    server.modules |= {"simulators/a.wasm.gz": tmp_path / "a.wasm.gz", "b": tmp_path / "b.odd"}
+    for method, path, body, status, kind in (
+            ("GET", "/", None, 200, "text/html; charset=utf-8"),
+            ("GET", "/index.html?x#y", None, 200, "text/html; charset=utf-8"),
+            ("GET", "/app.js", None, 200, "text/javascript; charset=utf-8"),
+            ("GET", "/cases.json", None, 200, "application/json"),
+            ("GET", "/simulators/a.wasm.gz", None, 200, "application/gzip"),
+            ("GET", "/b", None, 200, "application/octet-stream"),
+            ("GET", "/nothing", None, 404, "text/plain"),
+            ("POST", "/nothing", "", 404, "text/plain"),
+            ("POST", "/graph?name=a.el", "0 1", 200, "application/json"),
+            ("POST", "/graph?name=a.el", "0", 400, "application/json")):
+        connection = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=60)
+        connection.request(method, path, body)
+        answer = connection.getresponse()
+        text = answer.read()
+        assert (answer.status, answer.headers["Content-Type"]) == (status, kind), path
+        assert answer.headers["Content-Length"] == str(len(text))
+        assert answer.headers["X-Content-Type-Options"] == "nosniff"
+        assert answer.headers["Cache-Control"] == "no-cache"
+        # Whoever goes wrong is heard no more; others may ask again.
+        if method == "GET":
+            connection.request("GET", "/nothing")
+            assert connection.getresponse().status == 404
+        connection.close()
+    connection = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=60)
+    connection.request("POST", "/record", "{")
+    answer = connection.getresponse()
+    assert {name: answer.headers[name] for name in ("Content-Type", "Cache-Control",
+                                                    "Connection")} == {
+        "Content-Type": "application/x-ndjson", "Cache-Control": "no-store",
+        "Connection": "close"}
+
+
+def test_the_url(server):
+    assert server.url == f"http://127.0.0.1:{server.server_port}/"
+
+
+def test_busy(server):
+    """A connection too many has an answer at once, and those before it go on."""
+    while server._connections.acquire(blocking=False):
+        pass
+    with socket.create_connection(("127.0.0.1", server.server_port), timeout=30) as sender:
+        assert sender.makefile("rb").read() == (
+            b"HTTP/1.1 503 Busy\r\nConnection: close\r\nContent-Length: 0\r\n\r\n")
+    for _ in range(2):                      # a connection that ends makes room
+        server._connections.release()
+        assert ask(server, "GET", "/nothing")[0] == 404
+
+
 @pytest.mark.parametrize("path", ["/nothing.js", "/../server.py", "/%2e%2e/server.py",
                                   "/simulators/nothing.wasm.gz", "//etc/passwd", "/%00",
                                   "/a%00.js", "/" + "a" * 9000, "/" + "../" * 3000])

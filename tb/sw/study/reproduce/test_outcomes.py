@@ -44,17 +44,17 @@ def _words(case):
     return words(case, SETTING.config, SETTING.dram)
 
 
-def _told(case):
+def told(case):
     return ToldRecord(case, _words(case))
 
 
-def _with_failures(case):
+def with_failures(case):
     """A record in which one run in four fails, and one in eight is refused where there is a word
     for it."""
     found = number(f"fate {_words(case)}", 0, 15)
     if found < 4:
         return {"error": "told to fail"}
-    return {getattr(case, "REFUSED", "error"): "no"} if found < 6 else _told(case)
+    return {getattr(case, "REFUSED", "error"): "no"} if found < 6 else told(case)
 
 
 @functools.cache
@@ -83,12 +83,12 @@ def _candidates(config, choice, algorithm, wanted):
     return space.Found(tuple(found), len(found) + refused, refused)
 
 
-def _text(figure, record):
+def text(figure, record, setting=SETTING):
     """A figure's outcome as lines."""
-    cases = figure.cases(SETTING)
+    cases = figure.cases(setting)
     words = [_words(case) for case in cases]
     yield f"cases: {len(cases)}, of which {len(set(cases))} differ: {expected.digest(words)}"
-    outcome = figure.outcome(SETTING, CaseRecords({case: record(case) for case in cases}))
+    outcome = figure.outcome(setting, CaseRecords({case: record(case) for case in cases}))
     for table in filter(None, (*outcome.tables, outcome.compared())):
         yield table.markdown()
     for plot in outcome.plots:
@@ -103,9 +103,9 @@ def _described(paper, name):
     figure = reproduce.find(paper).find(name)
     with mock.patch.object(space, "candidates", _candidates):
         with _gpu("no GPU answers"):
-            good = list(_text(figure, _told))
+            good = list(text(figure, told))
         with _gpu(None):
-            failed = "\n".join(_text(figure, _with_failures))
+            failed = "\n".join(text(figure, with_failures))
         return "\n".join([*good, "with failures, and a GPU: "
                           f"{failed.count('failed')} cells, {expected.digest(failed)}"])
 

@@ -1,7 +1,9 @@
 """The ranking of schedules against a GPU: agreement, records, counterparts, and figures."""
 
+import dataclasses
 import json
 import math
+import pathlib
 
 import pytest
 
@@ -16,8 +18,13 @@ from sw.study.reproduce.ranking import recorded
 from sw.study.reproduce.ranking.agreement import agreement
 from sw.study.reproduce.ranking.figures import Operators
 from sw.study.reproduce.setting import GraphChoice, Setting
+from tb import expected
+from tb.sw.study.reproduce import test_outcomes
 from tb.sw.study.reproduce.figures import comparisons_of, from_records, stands_a_failure_of_all
+from tb.told import number
 
+
+TEXTS = pathlib.Path(__file__).parent / "ranking.txt"
 
 PAPER = reproduce.find("ranking")
 CHOICES = (GraphChoice("rmat", "rmat:scale=4,degree=4,seed=1", undirected=False),
@@ -181,3 +188,27 @@ def test_the_recorded_gpu():
     assert 1e-6 < gpu.activity < 1e-4
     for algorithms in gpu.records.values():
         assert all(set(ways) == set(WAYS) for ways in algorithms.values())
+
+
+@pytest.mark.parametrize("figure", PAPER.figures, ids=lambda figure: figure.name)
+def test_whole(figure, tmp_path):
+    """Every figure, whole, from records that are told: each number says which run it is of. The
+    GPU lacks some ways, and some runs here have failed."""
+    path = _written(tmp_path / "gpu.jsonl", [
+        _record(graph, algorithm, way, number(f"{graph} {algorithm} {way}") * 1e-6,
+                **{name: number(f"{graph} {algorithm} {way} {name}") for name in (
+                    "operators", "kernels", "transfers", "arcs")},
+                **{name: 10**6 * number(f"{graph} {algorithm} {way} {name}") for name in (
+                    "lane_instructions", "dram_bytes")} if place % 4 else {})
+        for graph in ("rmat:scale=8,seed=1", "road:side=9", "karate") for algorithm in ALGORITHMS
+        for place, way in enumerate(WAYS) if (graph, algorithm, place) != ("karate", "cc", 3)])
+    setting = dataclasses.replace(
+        test_outcomes.SETTING, gpu=path,
+        ranked=(*CHOICES, GraphChoice("karate", "some/folder/karate", undirected=False)))
+
+    def shown(record):
+        return [line.replace(path, "FILE") for line in test_outcomes.text(figure, record, setting)]
+    failed = "\n".join(shown(test_outcomes.with_failures))
+    expected.check(TEXTS, figure.name, "\n".join([
+        *shown(test_outcomes.told), f"with failures: {failed.count('failed')} cells, "
+        f"{expected.digest(failed)}"]))

@@ -7,6 +7,8 @@ seeds                   test_seeds
 ======================  ========================================================
 """
 
+import dataclasses
+
 import pytest
 
 from base.errors import UserError
@@ -73,6 +75,18 @@ def test_points():
         "graph": ["karate"], "algorithm": ["bfs", "pagerank"], "schedule": ["vm", "compact"],
         "direction": ["pull", "push"], "preset": ["tiny"], "l1_bytes": [256, 1024],
         "l1_banks": [1, 4], "dram.latency": [50, 100], "seed": [None]}
+
+
+def test_zero():
+    """An id, a seed or a cost of 0 is a value, in the records too."""
+    case, = SweepPoints(SweepSpec({
+        "graphs": ["road:side=3"], "algorithms": ["bfs"], "schedules": ["vm"],
+        "launch_cycles": 0})).grid.cases
+    assert (case.record()["seed"], case.record()["launch_cycles"]) == (0, 0)
+    assert {"undirected": False, "weights": None}.items() <= case.record().items()
+    assert "simplify" not in case.record() and "max_cycles" not in case.record()
+    first = dataclasses.replace(case, source=dataclasses.replace(case.source, first=0))
+    assert first.record()["first"] == 0 and first.record() != case.record()
 
 
 def test_tables():

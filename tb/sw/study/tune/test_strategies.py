@@ -4,12 +4,14 @@
 coverage             test_every_point_once
 best point           test_all_find_the_best, test_coordinate_takes_one_axis_after_another,
                      test_coordinate_draws_until_a_point_works
-seeds                test_the_same_seed_gives_the_same_points
+seeds                test_the_same_seed_gives_the_same_points,
+                     test_the_same_points_in_any_version
 model                test_tpe_learns, test_tpe_ends, test_tpe_asks_for_every_value
 bad input            test_unknown
 ===================  =======================================================================
 """
 
+import pathlib
 import statistics
 
 import pytest
@@ -17,6 +19,7 @@ import pytest
 from base.errors import UserError
 from sw.study.tune.search import Tuner
 from sw.study.tune.strategies import STRATEGIES, WAIT, TrialOutcome, make
+from tb import expected
 from tb.sw.study.tune.tables import Table, separable
 
 
@@ -100,6 +103,27 @@ def test_the_same_seed_gives_the_same_points(name):
     table = Table(separable)
     one, two, other = (_proposed(make(name, table.space, seed), table, 25) for seed in (3, 3, 4))
     assert one == two != other
+
+
+@pytest.mark.parametrize("name", ["random", "exhaustive", "coordinate"])
+def test_the_same_points_in_any_version(name):
+    """A kept search goes on with the points that it would have had: outcomes of all kinds, told
+    two at a time."""
+    table, kinds = Table(separable), ("done", "stopped", "failed", "done", "refused")
+    strategy, lines, open_ = make(name, table.space, 4), [], []
+    strategy.told(table.space.default, TrialOutcome("done", 190))
+    while len(lines) < 60 and ((point := strategy.propose()) is not None or open_):
+        if point is None or point is WAIT or len(open_) > 1:
+            for asked in open_:
+                status = kinds[len(lines) % len(kinds)]
+                cost = table.cost(dict(asked))
+                lines.append(f"{dict(asked)} {status}")
+                strategy.told(asked, TrialOutcome("refused") if cost is None else TrialOutcome(
+                    status, cost if status in ("done", "stopped") else None))
+            open_ = []
+        if point is not None and point is not WAIT:
+            open_.append(point)
+    expected.check(pathlib.Path(__file__).parent / "points.txt", name, "\n".join(lines))
 
 
 def test_tpe_asks_for_every_value():
