@@ -178,6 +178,28 @@ TEXTS = {
     "bits": _relax(vectors="seen = vector(uint, 0)",
                    functions="def note(v):\n    seen[vertex(distance[v] % 30)] |= 1",
                    loop="frontier.apply(note)", returns="distance, seen"),
+    "spent": """
+@program
+def spent(edges: edgeset):
+    left = vector(uint, lambda v: uint(v) % 3)
+
+    def some(v):
+        return left[v] == 1
+
+    def spend(v):
+        left[v] = 0
+
+    def empty(v):
+        return left[v] == 0
+
+    def give(src, dst):
+        left[dst].max(left[src] + 5)
+
+    givers = vertices.where(some)
+    givers.apply(spend)
+    edges.from_(givers).to(empty).apply(give)
+    return left
+""",
     "hops": _relax(body="distance[dst].min(distance[src] + 1)", weight=""),
     "waves": """
 @program

@@ -90,7 +90,7 @@ def test_programs(name, where, texts):
 @pytest.mark.parametrize("name, where, none", [
     ("largest parent", "visit", "closed="),
     ("largest parent", "visit", "suffices="), ("tries", "visit", "drops="),
-    ("no filter", "visit", "closed="), ("arrivals", "visit", "drops="),
+    ("no filter", "visit", "closed="), ("spent", "give", "apart="), ("arrivals", "visit", "drops="),
     ("paths", "visit", "suffices="), ("times", "relax", "early="),
     ("predecessor", "relax", "early="), ("predecessor", "relax", "drops="),
     ("mis", "compete", "settles="),
@@ -114,6 +114,8 @@ def test_near(name, where, none):
     ("bfs", "frontier.apply(settle)", "vertices.apply(settle)", "visit", "members="),
     ("counter", "return distance", "distance[rounds] = 0\n    return distance", "relax", "early="),
     ("counter", "rounds = 0", "rounds = 0\n    distance[1] = 5", "relax", "superset="),
+    ("touched", "    distance[source] = 0\n", "", "relax", "superset="),
+    ("touched", "vector(uint, infinity)", "vector(uint, 5)", "relax", "superset="),
     ("counter", "distance[src] + weight", "distance[dst] + weight", "relax", "early="),
     ("waves", "arriving[v] = 0", "if seen[v] > 3:\n            arriving[v] = 0", "visit", "fresh="),
     ("waves", "arriving = vector(uint, 0)", "arriving = vector(uint, 1)", "visit", "fresh="),
