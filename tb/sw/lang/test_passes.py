@@ -218,9 +218,12 @@ def test_deferred_with_more_in_the_loop(loop):
 
 def test_the_last_round_is_not_certain():
     """So nobody may read its set."""
-    loop, functions = QUEUE.replace("near", "t"), "def h(v): y[v] = 1\nt = vertexset(source)"
+    loop, functions = QUEUE.replace("near", "t"), """def h(v): y[v] = 1
+def k(v): return y[v]
+t = vertexset(source)"""
     assert is_deferred("x[b].min(x[a])", loop, functions)
-    assert not is_deferred("x[b].min(x[a])", loop, functions, behind="t.apply(h)")
+    for behind in ("t.apply(h)", "n = t.sum(k)", "n = len(t)"):
+        assert not is_deferred("x[b].min(x[a])", loop, functions, behind=behind)
 
 
 def test_not_deferred_of_fixed_point():
