@@ -1,10 +1,10 @@
 """Which tests ought to notice a fault in a source file: a ladder whose first rungs are cheap.
 
 The first rung is the test that mirrors the file, and the tests that :data:`NEAR` names. Benches of
-units run on Icarus Verilog there, which builds sooner; Verilator would only repeat them. The next
-rungs are the tests that exercise the file's room (:data:`WIDE`); a few files begin with the first
-of these. A mutant climbs until a test fails. So few mutants need the upper rungs, which take a
-minute or more.
+units run on Icarus Verilog there, which builds sooner. The next rungs are the tests that exercise
+the file's room (:data:`WIDE`); a few files begin with the first of these. The last rung of a unit
+has its benches on Verilator, where they do more turns. A mutant climbs until a test fails. So few
+mutants need the upper rungs, which take a minute or more.
 """
 
 import fnmatch
@@ -262,7 +262,6 @@ WIDE = (
     *((f"hw/gather/{name}/*", _counts(name)) for name in ("scan", "stream", "eghw", "graphpeg")),
     ("hw/core/gathering.py", _counts("stream", "graphpeg")),
     ("hw/memory/*", (f"{_counts('tiny')[0]} tb/programs/test_cores.py::test_counts",)),
-    ("hw/units.py hw/emit.py", ("tb/hw/test_units.py",)),
     ("hw/scu/*", ("tb/programs/test_scu.py::test_counts",)),
     ("sim/harness/* sim/*.py", _counts("tiny")),
     ("hw/*.py hw/core/*",
@@ -327,11 +326,21 @@ def rungs(file) -> tuple[tuple[str, ...], ...]:
     first = list(dict.fromkeys(first))
     wide = [rung.split() for tests in _matching(WIDE, file) for rung in tests]
     found = [first, *wide]
-    if file.startswith("hw/"):               # all shapes of the benches, on one simulator
-        found = [[*first, "-k", "not verilator"], *wide]
+    if file.startswith("hw/"):               # Icarus first, Verilator last
+        found = [[*first, "-k", "not verilator"], *wide, [*first, "-k", "not icarus"]]
         if _matching(((_SLOW_BENCHES, ""),), file):
             found[:2] = found[1::-1]
-    return tuple(tuple(rung) for rung in found if any(word.startswith("tb/") for word in rung))
+    return tuple(tuple(rung) for rung in _each_once(found)
+                 if any(word.startswith("tb/") for word in rung))
+
+
+def _each_once(found):
+    """The rungs without tests that an earlier rung has run, all of them or in the same way."""
+    done = set()
+    for rung in found:
+        way = tuple(word for word in rung if not word.startswith("tb/"))
+        yield [word for word in rung if {((), word), (way, word)}.isdisjoint(done)]
+        done |= {(way, word) for word in rung if word.startswith("tb/")}
 
 
 def _matching(table, file, *, nearest=False):

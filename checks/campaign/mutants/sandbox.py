@@ -135,9 +135,13 @@ class Sandbox(contextlib.AbstractContextManager):
 
 def _limited(seconds):
     tie, limit = tied(), max(1, int(seconds))
+    most = resource.getrlimit(resource.RLIMIT_CPU)[1]       # that of a sandbox around this one
+    limits = limit, limit + 5
+    if most != resource.RLIM_INFINITY:
+        limits = min(limit, most), min(limit + 5, most)
 
     def begin():
-        resource.setrlimit(resource.RLIMIT_CPU, (limit, limit + 5))
+        resource.setrlimit(resource.RLIMIT_CPU, limits)
         tie()
     return begin
 

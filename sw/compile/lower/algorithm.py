@@ -39,6 +39,7 @@ from sw.compile.lower.addresses import Addresses
 from sw.compile.lower.chained import chained
 from sw.compile.lower.dependence import Dependence, behind_beginning, index_of
 from sw.compile.lower.emitter import Emitter
+from sw.compile.lower.flags import numbered
 from sw.compile.lower.fuse import EDGES, Groups
 from sw.compile.lower.host_code import HostCode
 from sw.compile.lower.host_kernel import DeviceProgram
@@ -88,7 +89,7 @@ def algorithm_of(program: ir.GraphProgram, check: Any = None) -> type[ProgramAlg
     check : sw.golden.results.ResultCheck, optional
         The check of its results, if the program is a known algorithm.
     """
-    text, program = as_written(program), analysed(program)
+    text, program = as_written(program), numbered(analysed(program))
     options: dict[str, tuple] = {argument.name: _OPTIONS[argument.type]
                                  for argument in program.arguments}
     delta, found = delta_argument(program), {}

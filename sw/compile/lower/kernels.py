@@ -207,7 +207,7 @@ class VertexKernels:
             emitter = parent.emitter(k, words, (), turned, known, places)
             vertex = Vertex(places[arrays[0]], arrays[0])
             emitter.run(early, [vertex], parent.degrees)
-            if not _needs_vertex(late):
+            if not _needs_vertex(late, known):
                 stored = {array(vector) for vector in late.writes()}
                 for name in arrays:
                     if name not in stored:
@@ -403,12 +403,14 @@ def _early_stores(chain):
             dataclasses.replace(chain, body=tuple(late)))
 
 
-def _needs_vertex(function):
-    """Whether a function of vertices, whose own words are known, needs its vertex for more than
-    stores that every call makes."""
+def _needs_vertex(function, known):
+    """Whether a function of vertices needs its vertex for more than stores that every call makes
+    and loads that are ``known``. Others are those that not every call makes."""
     plain = all(isinstance(node, ir.Let | ir.VectorStore) for node in function.body)
     return not plain or any(index_of(function, part) == 0 for node in function.body
-                            for part in _outside_loads(node.value))
+                            for part in _outside_loads(node.value)) or any(
+        isinstance(part, ir.VectorLoad) and index_of(function, part.index) == 0
+        and part not in known for node in function.body for part in ir.walk(node.value))
 
 
 def _outside_loads(node):

@@ -120,6 +120,11 @@ def test_exempt(text):
     assert not found
 
 
+def test_what_cannot_be_is_not_dropped():
+    assert not changed("if a:\n    return 1\nraise AssertionError('a is true')").get("drop")
+    assert changed("if a:\n    return 1\nraise UserError('a is true')")["drop"]
+
+
 @pytest.mark.parametrize("text", ["m.d.sync += [Assert(b), a.eq(1)]", "m.d.sync += a.eq(1)",
                                   "def f(m):\n    m.d.sync += [Assert(a), b.eq(1)]"])
 def test_an_assertion_beside_others(text):
@@ -258,9 +263,14 @@ def test_rungs_of_files():
     assert ladder.rungs("sw/graph/npz.py")[0][0] == "tb/sw/graph/test_npz.py"
     assert (ladder.rungs("sw/study/benchmarks/core.py")[0][0]
             == "tb/sw/study/benchmarks/test_core.py")
+    fuse = [word for rung in ladder.rungs("sw/compile/lower/fuse.py") for word in rung]
+    assert fuse.count("tb/sw/compile/test_instructions.py") == fuse.count("tb/sw/vm") == 1
     assert ladder.rungs("sw/cli/bench_tune.py")[0][:2] == (
         "tb/cli/test_tune.py", "tb/sw/study/benchmarks")
-    assert ladder.rungs("hw/core/alu.py")[0] == ("tb/hw/core/test_alu.py", "-k", "not verilator")
+    first, *_, last = ladder.rungs("hw/core/alu.py")
+    assert first == ("tb/hw/core/test_alu.py", "-k", "not verilator")
+    assert last == ("tb/hw/core/test_alu.py", "-k", "not icarus")
+    assert ladder.rungs("hw/gpu.py")[1] == ("tb/hw/test_gpu.py", "-k", "not verilator")
 
 
 def test_judged_survivors_are_there():
@@ -403,6 +413,16 @@ def test_limits(monkeypatch, tmp_path):
         assert box.run(["-c", "import time; x = bytearray(200 << 20); time.sleep(600)"],
                        600).limit == "memory"
     assert not list(tmp_path.iterdir())
+
+
+def test_limits_within_limits(monkeypatch, tmp_path):
+    """A sandbox in a sandbox, as tests of a mutant have it, keeps the limit around it."""
+    monkeypatch.setattr(sandbox, "copy_sources", lambda *_: None)
+    monkeypatch.setattr(sandbox.resource, "getrlimit", lambda kind: (200, 205))
+    show = "import resource; print(resource.getrlimit(resource.RLIMIT_CPU))"
+    with sandbox.Sandbox(tmp_path / "run", tmp_path) as box:
+        assert [box.run(["-c", show], seconds).output for seconds in (30, 202, 600)] == [
+            "(30, 35)\n", "(202, 205)\n", "(205, 205)\n"]
 
 
 def test_command(capsys, tmp_path):

@@ -11,15 +11,17 @@ lists of neighbours, matrices         test_neighbours, test_matrix_of_three
 bipartite networks                    test_bipartite
 times as weights                      test_times
 vertices without edges                test_gaps
+the least of each sign                test_bounds_*
 ====================================  =========================================================
 """
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from base.errors import UserError
-from sw.graph import Graph, load, write
+from sw.graph import Graph, load, signs, write
 from tb.sw.graphs import arcs
 
 
@@ -177,3 +179,48 @@ def test_gaps(read, text, words):
             == [True] * (words is not None)
         if words is not None:
             assert read(text, name, relabel=True).num_vertices < vertices
+
+
+@pytest.mark.parametrize("weights, words", [
+    (None, None), ([], None), ([315_532_800], "look like UNIX times"), ([315_532_799], None),
+    ([(1 << 31) - 1, 315_532_800], "look like UNIX times"), ([1 << 31], None),
+    ([315_532_800, 1 << 31], None),
+    (range(16), "ascend from line to line, as times do"), (range(15), None),
+    ([0, *range(15)], None), ([0, *range(16)], "ascend from line to line, as times do"),
+    ([*range(16), 14], None), ([7] * 40, None)])
+def test_bounds_of_times(weights, words):
+    assert signs._times(None if weights is None else np.array(weights, np.uint32)) == words
+
+
+@pytest.mark.parametrize("arcs, weights, fits", [
+    ([(3, 2), (0, 1), (2, 3)], None, True), ([(2, 2), (0, 1), (2, 3)], None, False),
+    ([(3, 4), (0, 1), (2, 3)], None, True), ([(3, 1), (0, 1), (2, 3)], None, True),
+    ([(3, 3), (0, 1), (2, 3)], None, False), ([(9, 2), (0, 1), (2, 3)], None, True),
+    ([(5, 1)], None, False), ([(3, 1), (2, 0)], None, True), ([(3, 0), (2, 0)], None, False),
+    ([(3, 3), (0, 1), (2, 3)], [2, 9, 9], True), ([(3, 4), (0, 1), (2, 3)], [2, 9, 9], False),
+    ([(3, 3), (0, 1), (2, 3)], [3, 9, 9], False)])
+def test_bounds_of_sizes(arcs, weights, fits):
+    """The first number is no smaller than other vertices; the last is that of the other arcs, or
+    half or twice as many."""
+    src, dst = np.array(arcs).T
+    assert signs.has_sizes(src, dst, weights) == fits
+
+
+@pytest.mark.parametrize("rows, like", [
+    ([(0, 1, 2), (1, 2, 0), (2, 0, 1)], True), ([(2, 1, 0), (0, 1, 2), (1, 2, 0)], True),
+    ([(0, 1, 3), (1, 2, 0), (2, 0, 1)], False), ([(0, 1, 2), (1, 0, 2), (2, 0, 2)], False),
+    ([(0, 1, 0), (1, 2, 0), (2, 0, 1)], False), ([(0, 1, 2), (0, 2, 1), (2, 0, 1)], False),
+    ([(0, 1, 1), (1, 0, 1)], False)])
+def test_bounds_of_neighbours(rows, like):
+    rows = np.array(rows, object)
+    assert bool(signs._like_neighbours(rows[:, 0].astype(int), rows)) == like
+
+
+@pytest.mark.parametrize("names, noted", [
+    ([0, 1, 2], False), ([1, 2], True), ([0, 2], True), ([0], False), ([], True),
+    (["a", "b"], True)])
+def test_bounds_of_numbers(names, noted):
+    found = []
+    signs.numbered(np.array(names), "a.el", found.append)
+    assert found == [f"a.el: {len(names)} ids are numbered from 0 in ascending order; --source "
+                     "takes an id, results have the numbers, and --output the array 'id'"] * noted

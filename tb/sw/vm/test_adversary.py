@@ -3,6 +3,7 @@
 ======================  ===========================================================================
 facts that were found   test_programs: of the package's programs, and of a user's; test_random,
                         test_near_searches: of random programs; test_lost: about lost candidates
+words                   test_expressions: as the interpreter's
 false facts             test_planted, test_planted_lost: one for each kind of fact, and more, which
                         must be noticed
 ======================  ===========================================================================
@@ -26,10 +27,14 @@ from sw.lang.reader import read_text
 from sw.lang.types import WORD, Type
 from sw.vm import host
 from sw.vm.adversary import differs
+from sw.vm.adversary.code import Code
+from sw.vm.evaluate import Evaluator
 from sw.vm.reference import ReferenceMachine
 from tb.sw.lang.fact_programs import TEXTS, read
 from tb.sw.vm.near_searches import near_search
+from tb.sw.graphs import random_graph
 from tb.sw.vm.random_programs import program_texts
+from tb.sw.vm.small_programs import program
 
 
 #: Graphs of a test, in so many parts.
@@ -52,6 +57,34 @@ def seen(name, program, seed):
     if any(argument.name == "source" for argument in program.arguments):
         values["source"] = graph.hub
     return differs(program, graph, values, seed)
+
+
+#: Expressions of two vectors without a fault, whatever the words.
+EXPRESSIONS = [
+    "a[v] >> b[v] % 32", "a[v] << b[v] % 32", "a[v] // (b[v] % 99 + 1)", "b[v] % (a[v] % 99 + 1)",
+    "min(a[v], b[v])", "max(a[v], b[v])", "a[v] & b[v]", "a[v] | b[v]", "a[v] ^ b[v]", "~a[v]",
+    "(a[v] >> 1) + (b[v] >> 1)", "max(a[v], b[v]) - min(a[v], b[v])",
+    "(a[v] & 65535) * (b[v] & 65535)", "(a[v] >> 1) * 0.7", "(a[v] >> 1) * (1 / (b[v] % 9 + 1))",
+    "uint(a[v] == b[v])", "uint(a[v] != b[v])", "uint(not a[v] < b[v])", "uint(a[v] <= b[v])",
+    "uint(a[v] > b[v])", "uint(a[v] >= b[v])", "uint(a[v] > b[v] and b[v] > 9)",
+    "uint(a[v] > b[v] or b[v] > 9)", "a[v] if a[v] < b[v] else 7", "edges.out_degree(v)",
+    "edges.in_degree(v)", "uint(vertex(a[v] % 20)) + b[vertex(a[v] % 20)] % 5"]
+
+
+@pytest.mark.parametrize("text", EXPRESSIONS)
+def test_expressions(text):
+    """The adversary's words of expressions are those of the interpreter."""
+    tried, graph = program("def f(v):", f"    a[v] = {text}", "vertices.apply(f)",
+                           vectors=["b = vector(uint, 0)"]), random_graph(64, 300, 1)
+    node, draw = tried.function("f").body[0].value, np.random.default_rng(1)
+    words = {name: np.where(draw.random(64) < 0.5, draw.integers(0, 40, 64),
+                            draw.integers(0, WORD - 1, 64)).astype(np.uint64) for name in "ab"}
+    words["b"][:20] = words["a"][:20]
+    evaluator = Evaluator(tried, graph, 0, {}, lambda vector, at, own: words[vector][at])
+    right = evaluator.value(node, {"v": np.arange(64, dtype=np.uint64)}, 64)
+    code = Code(graph, lambda each: evaluator.value(each, {}, 1)[0], {}).compiled(node, ("v",))
+    assert [int(code((v, v, v), lambda vector, at, index: int(words[vector][index])))
+            for v in range(64)] == right.tolist()
 
 
 @pytest.mark.sample(36)

@@ -4,7 +4,8 @@
 changes of shipped programs  test_changed_programs
 every plan                   test_random_relaxations, test_loose_relaxations, test_random_sweeps:
                              against the interpreter
-values by hand               test_widest_paths, test_sums_in_registers, test_flags
+values by hand               test_widest_paths, test_sums_in_registers, test_flags,
+                             test_words_that_some_calls_read
 places without edges         test_relaxation_of_padding, test_sweep_of_padding,
                              test_flags_of_padding
 parameters                   test_parameters_that_change
@@ -370,6 +371,33 @@ def test_flags(tmp_path):
                        late.replace("    changed = v", "    f[1] = True\n    changed = v")):
         assert set_before != late
         run(set_before, tmp_path, graph, schedule="vm", direction="push")
+
+
+CHOSEN = """
+@program
+def chosen(edges: edgeset):
+    x = vector(uint, 0)
+    odd = vector(bool, lambda v: uint(v) % 2 == 1)
+    y = vector(uint, 9)
+
+    def add(src, dst):
+        x[dst] += 1
+
+    def choose(v):
+        y[v] = x[v] if odd[v] else 3
+
+    edges.apply(add)
+    vertices.apply(choose)
+    return y
+"""
+
+
+def test_words_that_some_calls_read(tmp_path):
+    """Such a word is loaded late, so the vertex is still needed when others have come."""
+    graph = load("rmat:scale=5,degree=3,seed=2")
+    wanted = np.where(np.arange(graph.num_vertices) % 2, graph.in_degrees, 3)
+    found = run(CHOSEN, tmp_path, graph, schedule="vm", direction="push")["y"]
+    assert found.tolist() == wanted.tolist()
 
 
 def test_flags_of_padding(tmp_path):
