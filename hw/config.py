@@ -71,6 +71,7 @@ LEGAL = {
     "l2_mshrs": _powers(2, 512),
     "l2_latency": _LATENCIES,
     "sector_bytes": _or_zero(_powers(8, 64)),
+    "fetch_sectors": _powers(1, 4),
     "memory_ports": _powers(1, 8),
     "barriers": _powers(1, 32),
     "group_warps": _or_zero(_powers(1, 64)),
@@ -149,6 +150,9 @@ class HardwareConfig:
     #: Bytes of a sector, a part of a line that the caches fetch and write back by itself. 0: lines
     #: are not divided.
     sector_bytes: int = 0
+    #: Sectors that the L2 fetches together: a sector that misses brings its neighbors, as far as
+    #: they are not there. At most the sectors of a line.
+    fetch_sectors: int = 1
     #: Memory ports, each with its own channel of memory behind it; at most ``l2_banks``. Each port
     #: serves an equal part of the banks of the L2.
     memory_ports: int = 1
@@ -249,6 +253,8 @@ class HardwareConfig:
         if self.sector_bytes >= self.line_bytes:
             self._refuse("sector_bytes", "must be 0 or less than the bytes of a line "
                          f"({self.line_bytes})")
+        if self.fetch_sectors > self.sectors:
+            self._refuse("fetch_sectors", f"must be at most the sectors of a line ({self.sectors})")
 
     def _refuse(self, name, reason):
         raise ConfigError(f"HardwareConfig: {name} = {getattr(self, name)!r}: {reason}")

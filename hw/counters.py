@@ -33,7 +33,8 @@ def event_layout(config: HardwareConfig):
     lanes, banks = ceil_log2(config.threads + 1), ceil_log2(config.l1_banks + 1)
     performed = ceil_log2(config.l1_banks * config.threads + 1)     # a pass in each bank
     widths = {"lanes": lanes, "atomic_lanes": performed,
-              "loads_under_way": ceil_log2(config.load_queue + 1),
+              "loads_under_way": ceil_log2(config.load_queue + 1), "load_words": performed,
+              "l1_fetches": ceil_log2(config.l1_banks * config.sectors + 1),
               "weaver_skipped": 1 if config.unit is None else 32} | dict.fromkeys(
         ("l1_accesses", "l1_loads", "l1_load_hits", "atomics",
          *(f"l1_stall_{cause}" for cause in L1_STALLS)), banks)

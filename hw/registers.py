@@ -111,6 +111,8 @@ CORE_COUNTERS = {
     "l1_accesses": "line accesses of global memory instructions",
     "l1_loads": "line accesses by loads",
     "l1_load_hits": "line accesses by loads that hit in L1",
+    "load_words": "words of global memory that loads wanted, in each line access once",
+    "l1_fetches": "sectors, or whole lines if these are not divided, that loads asked the L2 for",
     "l1_stall_bank": "cycles in which lanes waited for a pass to their bank, as others went first",
     **{f"l1_stall_{name}": f"cycles that passes waited in front of a bank: {doc}"
        for name, doc in L1_STALLS.items()},

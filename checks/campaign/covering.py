@@ -94,6 +94,11 @@ _ROLES = {
         "half a line": lambda config: config.line_bytes // 2
         if config.l2_bytes and config.line_bytes > 2 * LEGAL["sector_bytes"].values[1] else None,
     },
+    "fetch_sectors": {
+        "one": lambda config: 1,
+        "two": lambda config: 2 if config.sectors >= 2 else None,
+        "four": lambda config: 4 if config.sectors >= 4 else None,
+    },
     "exchange_threshold": {
         "least": lambda config: LEGAL["exchange_threshold"].values[0],
         "most": lambda config: LEGAL["exchange_threshold"].values[-1],

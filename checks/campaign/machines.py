@@ -204,6 +204,7 @@ def check_counters(config: HardwareConfig, counters):
          "cycles", "instructions", *stalls)
     hold(c.lanes <= c.instructions * config.threads, "instructions", "lanes")
     hold(c.l1_load_hits <= c.l1_loads <= c.l1_accesses, "l1_load_hits", "l1_loads", "l1_accesses")
+    hold(c.l1_loads <= c.load_words <= config.threads * c.l1_loads, "l1_loads", "load_words")
     # A pass of a core leaves the coalescer, or waits there, only while it is busy.
     hold(c.coalescer_busy <= config.cores * c.cycles, "coalescer_busy", "cycles")
     hold(c.l1_accesses + c.local_accesses <= config.l1_banks * c.coalescer_busy,
@@ -218,8 +219,11 @@ def check_counters(config: HardwareConfig, counters):
     # all requests of the SCU.
     others, misses = c.l1_accesses - c.l1_loads, c.l1_loads - c.l1_load_hits
     of_scu = c.scu_reads + c.scu_writes
-    hold(others <= c.l2_accesses - of_scu <= others + misses, "l1_accesses", "l1_loads",
-         "l1_load_hits", "l2_accesses", "scu_reads", "scu_writes")
+    asked = c.l2_accesses - of_scu - others
+    hold(0 <= asked <= misses, "l1_accesses", "l1_loads", "l1_load_hits", "l2_accesses",
+         "scu_reads", "scu_writes")
+    hold(asked <= c.l1_fetches <= config.sectors * asked, "l1_fetches", "l1_accesses", "l1_loads",
+         "l2_accesses", "scu_reads", "scu_writes")
     hold(c.scu_hits <= c.scu_lookups, "scu_hits", "scu_lookups")
     hold(c.scu_fetches <= c.scu_reads, "scu_fetches", "scu_reads")
     hold(c.scu_elements <= c.scu_cycles * config.scu, "scu_elements", "scu_cycles")

@@ -388,6 +388,8 @@ PROPERTIES = (
         "a core reuses a tag when it has its answer; the memory answers what was asked; there is "
         "no flush",
         (Proof("2 sets, 2 sectors", lambda: L2Promise(_config(**_SECTORS)), "bounded", 10),
+         Proof("2 sets, 2 sectors fetched together",
+               lambda: L2Promise(_config(**_SECTORS, fetch_sectors=2)), "bounded", 10),
          Proof("2 sets", lambda: L2Promise(_config(**_SECTORS | {"sector_bytes": 0})),
                "bounded", 10)),
         covers=("a read returns a written byte", "a line is written back",

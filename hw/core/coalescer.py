@@ -36,7 +36,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
-from hw.bits import and_or, encode, index_bits, lowest
+from hw.bits import and_or, count_ones, encode, index_bits, lowest
 from hw.config import HardwareConfig
 from hw.core.access import (AccessOp, bank_bits, misaligned, operation_layout, pass_layout,
                             row_bits)
@@ -111,6 +111,9 @@ class Coalescer(wiring.Component):
         A pass leaves, and leaves lanes to wait for another.
     local_conflict : Out(1)
         A pass of local memory is sent that is not its instruction's first in the bank.
+    load_words : Out of each bank
+        The words of global memory that the lanes of a load want, whose pass leaves. 0 without
+        counters.
     """
     def __init__(self, config: HardwareConfig):
         self._config, self._timing = config, Timing(config)
@@ -128,6 +131,7 @@ class Coalescer(wiring.Component):
             "started_global": Out(1), "started_local": Out(1),
             "started_warp": Out(warp_bits), "started_rd": Out(5),
             "bank_conflict": Out(1), "local_conflict": Out(1),
+            "load_words": Out(range(config.threads + 1)).array(config.l1_banks),
         })
 
     def elaborate(self, platform):
@@ -347,6 +351,9 @@ class Coalescer(wiring.Component):
         m.d.comb += leaving.i.valid.eq(picked_valid)
         if bank == 0:
             m.d.comb += self.local_conflict.eq(goes & room & is_local & ~serving.first)
+        if config.counters:
+            with m.If(goes & room & (current.op == MemOp.LOAD) & ~is_local):
+                m.d.comb += self.load_words[bank].eq(count_ones(chosen))
         self._assemble(m, bank, picked, leaving.i.payload)
         return served, goes & room, leaving.o.valid | timing.only_later(picked_valid)
 

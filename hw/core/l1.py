@@ -39,7 +39,7 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
-from hw.bits import and_or, encode, index_bits, lowest, merge_bytes
+from hw.bits import and_or, count_ones, encode, index_bits, lowest, merge_bytes
 from hw.config import HardwareConfig
 from hw.delays import DelayLine
 from hw.core.access import LOCAL, AccessOp, bank_bits, loaded_layout, mapped_bits, pass_layout
@@ -224,6 +224,8 @@ class L1(wiring.Component):
         long pipeline a cycle later. 0 without counters.
     atomic_lanes : Out
         With ``atomic_access``: the number of lanes whose atomics the pass performs.
+    fetches : Out
+        The number of sectors that a load asks the L2 for; 1 for a line that is not divided.
     """
     def __init__(self, config: HardwareConfig, bank=0):
         self._config, self._timing = config, Timing(config)
@@ -237,6 +239,7 @@ class L1(wiring.Component):
             "load_access": Out(1), "load_hit": Out(1), "store_access": Out(1),
             "local_access": Out(1), "atomic_access": Out(1), "stalls": Out(len(L1_STALLS)),
             "atomic_lanes": Out(range(config.threads + 1)),
+            "fetches": Out(range(config.sectors + 1)),
         })
 
     def elaborate(self, platform):
@@ -540,6 +543,8 @@ class L1(wiring.Component):
             asked.tag.slot.eq(access.slot), asked.tag.lane.eq(encode(lane)),
             asks.eq(is_.store | is_.amo | is_.load & ~found.hit & (
                 ~misses.match if config.sectors == 1 else ~misses.match | misses.apart)),
+            self.fetches.eq(Mux(is_.load & asks, 1 if config.sectors == 1
+                                else count_ones(misses.sectors), 0)),
             self.request.payload.eq(data.View(core_request_layout(config), requests.r_data)),
             self.request.valid.eq(requests.r_rdy), requests.r_en.eq(self.request.ready),
         ]

@@ -25,7 +25,7 @@ __all__ = ["LoadStoreUnit", "memory_event_layout"]
 
 #: Counters of the core whose events come from the load/store unit.
 _EVENTS = ("memory_instructions", "coalescer_busy", "loads_under_way", "l1_accesses", "l1_loads",
-           "l1_load_hits", "l1_stall_bank",
+           "l1_load_hits", "load_words", "l1_fetches", "l1_stall_bank",
            *(f"l1_stall_{name}" for name in L1_STALLS), "local_accesses", "local_conflicts",
            "atomics", "atomic_lanes")
 
@@ -156,6 +156,8 @@ class LoadStoreUnit(wiring.Component):
             events.l1_accesses.eq(sum(bank.load_access | bank.store_access | bank.atomic_access
                                       for bank in banks)),
             events.l1_loads.eq(number["load_access"]), events.l1_load_hits.eq(number["load_hit"]),
+            events.load_words.eq(sum(coalescer.load_words)),
+            events.l1_fetches.eq(sum(bank.fetches for bank in banks)),
             events.local_accesses.eq(number["local_access"]),
             events.local_conflicts.eq(coalescer.local_conflict),
             events.atomics.eq(number["atomic_access"]),

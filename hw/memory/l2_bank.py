@@ -466,9 +466,13 @@ class L2Bank(wiring.Component):
         if self._config.sectors > 1:
             # A request that waits once more asks for all that is not dirty. Then its sectors can
             # only be missing again if a dirty one was sent to memory, and none becomes dirty now.
+            absent, together = ~found.valid, self._config.fetch_sectors
+            wanted = Signal(self._config.sectors)
             m.d.comb += [
-                fetched.sectors.eq(act.needs & ~Mux(is_request, found.valid, dirty)
-                                   | act.listed & ~found.valid),
+                wanted.eq(act.needs & ~Mux(is_request, found.valid, dirty) | act.listed & absent),
+                fetched.sectors.eq(wanted | absent & Cat(
+                    wanted[first:first + together].any().replicate(together)
+                    for first in range(0, self._config.sectors, together))),
                 misses.sectors.eq(act.touches | fetched.sectors),
                 parts.asked_write.addr.eq(misses.index),
                 parts.asked_write.data.eq(fetched.sectors), parts.asked_write.en.eq(asks),

@@ -19,7 +19,7 @@ from rich.text import Text
 
 from base.printable import printable
 from hw.isa import PHASES
-from hw.registers import COUNTERS
+from sim.meanings import meaning
 from sw.device.result import STALL_LABELS
 
 
@@ -270,6 +270,11 @@ def _rows(result, rival, units):
     yield "mean loads under way", _ratio(of("loads_under_way"), slots, "{:.1f}")
     yield "coalescer busy", _ratio(of("coalescer_busy"), slots, "{:.1f} %", 100)
     yield "lines per access", _ratio(of("l1_accesses"), of("memory_instructions"), "{:.2f}")
+    part = result.config.line_bytes // result.config.sectors
+    yield "bytes used, of fetched by L1", _ratio(4 * of("load_words"), part * of("l1_fetches"),
+                                                 "{:.0f} %", 100)
+    yield "  of read from DRAM", _ratio(4 * of("load_words"), of("dram_bytes_read"), "{:.0f} %",
+                                        100)
     yield "DRAM bytes", f"{of('dram_bytes_read') + of('dram_bytes_written'):,}"
     if "dram_activates" in result.counters:
         yield "  row hits", _ratio(of("dram_row_hits"), of("dram_column_reads")
@@ -368,5 +373,5 @@ def counters_table(counters) -> FittedTable:
     """Every counter with its meaning."""
     table = FittedTable("<counter", ">value", "<meaning")
     for name, value in counters.items():
-        table.add_row(name, f"{value:,}", COUNTERS.get(name, ""))
+        table.add_row(name, f"{value:,}", meaning(name))
     return table

@@ -58,7 +58,7 @@ def read_content(path) -> Features:
         or a value is not a number. The error names the line.
     """
     vertices = len(_ids(path))
-    rows, columns, values, width = [], [], [], None
+    rows, columns, values, width = [], [], [], 0
     with opened(path) as source:
         for row, (number, fields) in enumerate(_lines(source.stream)):
             width = width or len(fields)
@@ -81,7 +81,7 @@ def read_content(path) -> Features:
     found = np.concatenate(values)
     if np.array_equal(found, np.trunc(found)) and np.abs(found).max(initial=0) < 1 << 31:
         found = found.astype(np.int64)
-    return Features(offsets, np.concatenate(columns), found, (width or 3) - 2, name=str(path))
+    return Features(offsets, np.concatenate(columns), found, width - 2, name=str(path))
 
 
 def read_cites(source, path, name, reading) -> Graph:

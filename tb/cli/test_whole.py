@@ -148,6 +148,10 @@ def test_compare(shows, runs):
           "vm,em,weaver", "--details", "--json", "all.json", "--iterations", "2")
     shows("compare without schedules", "compare", "bfs", "karate", "--set", "cores=2", "--source",
           "3", "--details")
+    shows("compare without a unit", "compare", "bfs", "karate", "--preset", "tiny", "--set",
+          "gather=none", "--json", "all.json")
+    shows("compare what is refused", "compare", "bfs", "karate", "--preset", "tiny", "--set",
+          "gather=none", "--schedules", "em,weaver")
 
 
 def test_run(shows, runs):

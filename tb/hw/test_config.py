@@ -49,8 +49,10 @@ def test_every_legal_value(name):
             "l2_ways": (1,), "l2_banks": (1,), "l2_bytes": (0,)}
     if name == "memory_ports":
         room["l2_banks"] = (8,)
-    if name == "sector_bytes":
+    if name in ("sector_bytes", "fetch_sectors"):
         room["l2_bytes"] = (1 << 17,)
+    if name == "fetch_sectors":
+        room["sector_bytes"] = (8,)
     for value in LEGAL[name].values:
         if name == "group_warps":
             room["warps"] = (value or 1,)
@@ -130,6 +132,8 @@ def test_sectors():
     assert refused({"sector_bytes": 32, "l2_bytes": 0}) == (
         "HardwareConfig: sector_bytes = 32: must be 0 without an L2 (l2_bytes = 0): its buffer "
         "holds whole lines")
+    assert refused({"sector_bytes": 32, "fetch_sectors": 4}) == (
+        "HardwareConfig: fetch_sectors = 4: must be at most the sectors of a line (2)")
     assert [HardwareConfig(threads=32, sector_bytes=size).sectors for size in (0, 8, 32, 64)] \
         == [1, 16, 4, 2]
 
@@ -225,6 +229,8 @@ def reasons(c):
         yield "memory_ports"
     if c["sector_bytes"] and (not c["l2_bytes"] or c["sector_bytes"] >= line):
         yield "sector_bytes"
+    if c["fetch_sectors"] > (line // c["sector_bytes"] if c["sector_bytes"] else 1):
+        yield "fetch_sectors"
     groups = c["warps"] / (c["group_warps"] or c["warps"])
     if groups < 1 or 1 < groups >= c["barriers"]:
         yield "group_warps"
@@ -246,7 +252,7 @@ def test_together(fields):
 
 SMALL = {"cores": (1, 2, 3), "warps": (1, 2, 4), "threads": (1, 2, 4), "weaver_entries": (0,),
          "l1_mshrs": (2, 4, 8), "l2_mshrs": (2, 4, 8), "load_queue": (2, 4, 8), "l2_banks": (1, 2),
-         "memory_ports": (1, 2), "sector_bytes": (0, 8),
+         "memory_ports": (1, 2), "sector_bytes": (0, 8), "fetch_sectors": (1,),
          "barriers": (1, 2, 4), "group_warps": (0, 1, 2)}
 
 
@@ -256,7 +262,8 @@ def test_accepted_is_emitted(fields, data):
     """A small shape, any sizes of memories. Other seeds of the tests draw others."""
     assume(not list(reasons(fields)))
     config = HardwareConfig(**fields)
-    fields["weaver_entries"] = data.draw(st.sampled_from(config.legal("weaver_entries")))
+    for name in ("weaver_entries", "fetch_sectors"):
+        fields[name] = data.draw(st.sampled_from(config.legal(name)), label=name)
     text = verilog(HardwareConfig(**fields))
     for module in ("graphloom_gpu", "graphloom_core"):
         assert len(re.findall(rf"(?m)^module {module}\(", text)) == 1

@@ -54,7 +54,8 @@ def test_counters_add_up_over_launches_and_are_cleared():
     device.launch(0, case.argument)
     twice = device.counters()
     for name in ("instructions", "lanes", "memory_instructions", "l1_accesses", "l1_loads",
-                 "local_accesses", "local_conflicts", "atomics", "atomic_lanes"):
+                 "load_words", "l1_fetches", "local_accesses", "local_conflicts", "atomics",
+                 "atomic_lanes"):
         assert twice[name] == 2 * once[name], name
     stalls = sum(twice[name] for name in STALLS)
     assert twice["instructions"] + stalls == twice["cycles"] > once["cycles"]
@@ -94,7 +95,8 @@ def test_a_line_is_one_access():
     assert counters["l1_accesses"] == 3 * CONFIG.warps
     assert counters["l1_loads"] == 2 * CONFIG.warps and counters["l1_load_hits"] == CONFIG.warps
     assert counters["l2_accesses"] == 2 * CONFIG.warps
-    assert counters["dram_reads"] == CONFIG.warps
+    assert counters["dram_reads"] == CONFIG.warps == counters["l1_fetches"]
+    assert counters["load_words"] == 2 * LANES
     assert biggest_stall(counters) == "stall_memory"
 
 
@@ -103,8 +105,22 @@ def test_lines_of_their_own_are_an_access_a_lane():
         words(a, lane, x, scale=CONFIG.line_bits)
         a.lw(y, x, 0)
     counters = counted(build)
-    assert counters["l1_accesses"] == counters["l1_loads"] == counters["dram_reads"] == LANES
+    for name in ("l1_accesses", "l1_loads", "load_words", "l1_fetches", "dram_reads"):
+        assert counters[name] == LANES, name
     assert counters["l1_load_hits"] == 0
+
+
+def test_a_word_of_several_lanes_is_wanted_once():
+    def build(a, lane, x, y, z):
+        a.srli(x, lane, 1)                  # two lanes a word, of which each wants a half
+        words(a, x, x)
+        a.andi(z, lane, 1)
+        a.slli(z, z, 1)
+        a.add(x, x, z)
+        a.lhu(y, x, 0)
+        words(a, lane, x, MemoryMap.LOCAL)
+        a.lw(y, x, 0)                       # local memory is not counted
+    assert counted(build)["load_words"] == LANES // 2
 
 
 def test_atomics():

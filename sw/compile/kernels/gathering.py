@@ -45,10 +45,8 @@ def program(k, settings):
 
 
 def start(k, first, count, mode=0):
-    """Start the unit on ``count`` vertices at ``first``, both numbers or registers."""
-    if isinstance(count, int):
-        count |= mode
-    elif mode:
+    """Start the unit on ``count`` vertices at ``first``: registers."""
+    if mode:
         with k.a.scope("start") as (word,):
             k.a.li(word, int(mode))
             k.a.or_(count, count, word)

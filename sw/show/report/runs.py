@@ -3,6 +3,7 @@
 from hw.control import launch_cycles as port_cycles
 from hw.isa import PHASES
 from hw.registers import COUNTERS, cycles_of
+from sim.meanings import meaning
 from sw.study.benchmarks.batch import notes_of
 from sw.device.result import verdict
 from sw.show.colours import CAUSES, NEUTRAL, PHASES as PHASE_COLOURS, of_schedule
@@ -303,7 +304,7 @@ def _counters(runs):
     names = [name for name in COUNTERS if any(run.counters.get(name) for run in runs)]
     names += [name for name in runs[0].counters if name not in COUNTERS]
     rows = tuple(((name, *(count(run.counters.get(name, 0)) for run in runs),
-                   COUNTERS.get(name, "")), None) for name in names)
+                   meaning(name)), None) for name in names)
     ports = {port_cycles(run.config) for run in runs}
     finding = f"{len(names)} counters; those that are 0 in every run are left out."
     return Block("Counters", finding, {}, ("counter", *(run.name for run in runs), "meaning"),

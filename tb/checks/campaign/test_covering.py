@@ -30,7 +30,7 @@ CONFIGS = [point.config for point in covering()]
 @pytest.mark.parametrize("name", sorted({field.name for field in dataclasses.fields(HardwareConfig)}
                                         - {"name", "weaver_entries", "exchange_interval",
                                            "exchange_threshold", "l1_latency", "l2_latency",
-                                           "sector_bytes"}))
+                                           "sector_bytes", "fetch_sectors"}))
 def test_every_value(name):
     """Every field, also a new field, has legal values, and all of them are covered."""
     configs = CONFIGS
@@ -50,7 +50,9 @@ def test_extremes_of_latencies(name):
 
 
 def test_sectors():
-    """No sectors, the smallest, and two in a line."""
+    """No sectors, the smallest, and two in a line; fetched one by one, and together."""
+    assert {covered_by(config)["fetch_sectors"] for config in CONFIGS} \
+        == set(required()["fetch_sectors"])
     assert {covered_by(config)["sector_bytes"] for config in CONFIGS} \
         == set(required()["sector_bytes"])
     assert {0, LEGAL["sector_bytes"].values[1]} < {config.sector_bytes for config in CONFIGS}

@@ -34,6 +34,8 @@ SHAPES = {
                                "sector_bytes": 16, "atomic_words": "line"},
     "8 in 4 sectors, long": {"threads": 8, "l2_bytes": 512, "l2_ways": 2, "l2_mshrs": 4,
                              "sector_bytes": 8, "pipeline": "long"},
+    "8 in 4 sectors, pairs": {"threads": 8, "l2_bytes": 512, "l2_ways": 2, "l2_mshrs": 4,
+                              "sector_bytes": 8, "fetch_sectors": 2},
 }
 
 
@@ -467,6 +469,20 @@ async def sectors_are_fetched(dut):
 
 
 @cocotb.test()
+async def sectors_are_fetched_together(dut):
+    """A sector brings the other of its pair, but not over what was written there."""
+    bench = await Bench.start(dut)
+    pairs = [_sector(bench.config, *pair) for pair in ((0, 1), (2, 3))]
+    third, last = (_sector(bench.config, number) for number in (2, 3))
+    assert await _moved(bench, bench.read(3, mask=1)) == [(0, pairs[0])]
+    assert await _moved(bench, bench.read(3, mask=pairs[0])) == []
+    assert await _moved(bench, bench.read(3, mask=last)) == [(0, pairs[1])]
+    assert await _moved(bench, bench.write(5, mask=last)) == []
+    assert await _moved(bench, bench.read(5, mask=third), bench.read(5, mask=last)) == [(0, third)]
+    await bench.verify()
+
+
+@cocotb.test()
 async def sectors_are_written_back(dut):
     """A flush writes the dirty sectors of a line and no others, and so does the eviction of a line
     that other lines replace."""
@@ -555,6 +571,9 @@ TESTS = ["against_model", "few_lines", "atomics", "atomics_that_miss", "misses_a
          "reset_in_flight"]
 SECTOR_TESTS = ["sectors_are_fetched", "sectors_are_written_back", "whole_sectors",
                 "sectors_under_way", "lines_replaced_under_way"]
+#: Where sectors are fetched in pairs.
+PAIR_TESTS = ["sectors_are_fetched_together", "sectors_are_written_back",
+              "lines_replaced_under_way"]
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -562,12 +581,13 @@ SECTOR_TESTS = ["sectors_are_fetched", "sectors_are_written_back", "whole_sector
 def test_l2_bank(simulator, shape):
     runner.run_bench(L2Bank(HardwareConfig(**SHAPES[shape])), "l2_bank", __name__,
                      simulator=simulator, parameters={"config": SHAPES[shape]},
-                     tests=TESTS + SECTOR_TESTS * ("sector_bytes" in SHAPES[shape]))
+                     tests=TESTS + (PAIR_TESTS if "fetch_sectors" in SHAPES[shape] else
+                                    SECTOR_TESTS if "sector_bytes" in SHAPES[shape] else []))
 
 
 def test_every_bench_is_run():
     benches = {name for name, value in globals().items() if isinstance(value, type(hits))}
-    assert benches == {*TESTS, *SECTOR_TESTS}
+    assert benches == {*TESTS, *SECTOR_TESTS, *PAIR_TESTS}
 
 
 def test_init():

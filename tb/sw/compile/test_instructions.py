@@ -2,9 +2,9 @@
 
 A table has a row for each of some three hundred plans, with every schedule and its options, every
 format, frontier and program, and every way of launching. A row has exact numbers of the program
-(instructions, registers, marks of each phase, bytes of local memory and of memory) and of a run
-on the functional simulator (what the host starts, instructions of all cores and of the busiest,
-active lanes).
+(instructions, registers, instructions from loads to the use of their words, marks of each phase,
+bytes of local memory and of memory) and of a run on the functional simulator (what the host starts,
+instructions of all cores and of the busiest, active lanes).
 
 Wrong results fail elsewhere. This table is for reviewers: a change of the compiler that costs or
 saves instructions alone changes rows. Whoever means the change writes the table anew, reads the
@@ -27,6 +27,7 @@ from hw.config import preset
 from hw.disassembler import operands
 from hw.gather.variants import VARIANTS
 from hw.isa import PHASES, Csr
+from hw.operations import Unit
 from sw.compile import formats, frontiers, schedules
 from sw.compile.formats.image import DIRECTIONS
 from sw.compile.kernels.reductions import ATOMICS
@@ -120,8 +121,8 @@ HARDWARE = {
 }
 
 
-COLUMNS = "code", "registers", "phases", "local", "memory", "starts", "executed", "busiest", \
-    "lanes"
+COLUMNS = ("code", "registers", "ahead", "phases", "local", "memory", "starts", "executed",
+           "busiest", "lanes")
 
 
 @functools.cache
@@ -145,9 +146,23 @@ def numbers(plan, config):
                  for register in (each.rd, each.rs1, each.rs2, each.rs3)} - {0}
     marks = collections.Counter(found[word].imm for word in words
                                 if found[word].csr == Csr.PHASE)
-    return (len(words), len(registers), "/".join(str(marks[phase]) for phase in range(len(PHASES))),
-            local.size, task.buffers.size, result.orders, result.instructions,
+    phases = "/".join(str(marks[phase]) for phase in range(len(PHASES)))
+    return (len(words), len(registers), _ahead(found[word] for word in words), phases, local.size,
+            task.buffers.size, result.orders, result.instructions,
             max(core["instructions"] for core in result.core_counters), result.counters["lanes"])
+
+
+def _ahead(code):
+    """Instructions from each load, or atomic whose old word is wanted, to the next one that reads
+    the word, in the order of the program. So much time may pass until the word is there."""
+    found, loaded = 0, {}
+    for place, each in enumerate(code):
+        for register in {each.rs1, each.rs2, each.rs3} & loaded.keys():
+            found += place - loaded.pop(register)
+        loaded.pop(each.rd, None)
+        if each.row.unit is Unit.LSU and each.rd:
+            loaded[each.rd] = place
+    return found
 
 
 def _wide(name):

@@ -300,6 +300,17 @@ def test_who_reads_the_list(text, reads):
     assert task.frontier.name == ("queue" if any(reads) else "counter")
 
 
+def test_common_parts():
+    """Tables show a part once if both plans have it."""
+    found = as_plan("bfs schedule=vm direction=push | bfs schedule=em direction=pull "
+                    "when frontier>=0.2")
+    assert (found.schedule, found.format, found.direction) == ("vm | em", "csr", "auto")
+    assert found.parts["schedule"] == "vm | em" and found.parts["format"] == "csr"
+    alike = as_plan("bfs schedule=vm | bfs schedule=vm split=counter when frontier>=0.2")
+    assert (alike.schedule, alike.split) == ("vm", "static | counter")
+    assert alike.direction == alike.first.direction
+
+
 def test_auto():
     """``direction=auto`` is the hybrid of both directions."""
     graph = load("rmat:scale=7,degree=4,seed=2")

@@ -93,6 +93,20 @@ def test_limit_keeps_the_counters():
         assert device.run("pagerank", GRAPH).verified
 
 
+def test_the_limit_is_for_all_launches():
+    """A run of just so many instructions ends; with less, whichever launch is under way."""
+    with Device.functional(CONFIG) as device:
+        result = device.run("bfs", GRAPH, schedule="vm")
+        assert result.launches > 3
+        whole = result.counters["instructions"]
+        last = device.run("bfs", GRAPH, schedule="vm", max_cycles=whole + 1000)
+        assert last.counters == result.counters
+        for limit in (whole - 1, whole // 2):
+            with pytest.raises(RunError, match=f"not finished after {limit} ") as caught:
+                device.run("bfs", GRAPH, schedule="vm", max_cycles=limit)
+            assert limit <= caught.value.counters["instructions"] <= whole
+
+
 def test_the_limit_ends_a_run_of_many_supersteps(monkeypatch):
     """The work before a run is bounded."""
     sweeps = []
