@@ -277,7 +277,7 @@ class Hybrid:
     def __post_init__(self):
         if not isinstance(self.first, Plan) or not isinstance(self.second, Plan):
             raise UserError("a hybrid has two plans, and none of them is a hybrid")
-        for name in ("algorithm", "parameters", "deduplicate", "warps", "phases"):
+        for name in ("algorithm", "parameters", "deduplicate", "atomics", "warps", "phases"):
             one, other = (getattr(plan, name) for plan in (self.first, self.second))
             if one != other:
                 raise UserError(f"the plans of a hybrid must agree on {name}, which is {one!r} and "
@@ -336,6 +336,7 @@ class Hybrid:
     ways = property(lambda self: tuple(self.sides))
     algorithm = property(lambda self: self.first.algorithm)
     parameters = property(lambda self: self.first.parameters)
+    atomics = property(lambda self: self.first.atomics)
     warps = property(lambda self: self.first.warps)
     phases = property(lambda self: self.first.phases)
     fusion = False

@@ -312,6 +312,7 @@ class NearSet(Made):
         fields.number(k, self._superstep)
         self._near, self._other = k.a.regs("near", "other_tail")
         k.a.xor(self._other, self._tail, self._far)
+        self._block = None                  # lanes add by the other register
 
     def claim(self, vertex, into, key=None):
         """As of Made. ``key`` is a register with the vertex's key, or None."""

@@ -557,7 +557,7 @@ class Made:
     def __init__(self, k, fields, index, several=False):
         a, pool, self._k, self._pool = k.a, fields.pool, k, fields.pool
         self._scan: Any = None
-        self._count = self._tail = self._number = self._stamps = None
+        self._count = self._tail = self._block = self._number = self._stamps = None
         if not pool.lists:
             self._count = a.reg("added")
             a.mv(self._count, a.zero)
@@ -572,6 +572,8 @@ class Made:
         if not pool.ends and not stamps and pool.form is None:
             return
         block = self._tail = fields.block(k, index)         # END is its first word
+        if pool.lists:
+            self._block = block             # lanes add by it, so it stays in its register
         if stamps:
             self._number, self._stamps = a.regs("set_number", "stamps")
             a.lw(self._number, block, 4 * _NUMBER)
@@ -672,7 +674,10 @@ class Made:
         block, if the kernel leads."""
         if self._k.clears and self._pool.kernels_lead(self._k):
             with self._k.last_warp():
-                self._fields.lead(self._k, self._index)
+                if self._block is None:
+                    self._fields.lead(self._k, self._index)
+                else:
+                    lead(self._k, self._pool, self._block)
         if self._pool.unit is not None:
             gathering.close_list(self._k)
         if self._count is None:

@@ -174,19 +174,17 @@ def _sizes(*values):
 
 def _may_race(effect, edges, function, stays):
     """Whether an effect of the operator does not depend on when words are read."""
-    source, target = function.parameters[:2]
-    tracked = next(each for each in effects(function) if each.vector == edges.tracking)
-    at_end = isinstance(effect.index, ir.Local) and effect.index.name in (source, target)
-    if effect.vector != edges.tracking:
-        passed_on = at_end and effect.index.name == target and effect.kind == tracked.kind \
-            and _grows(effect.value, edges.tracking, source, effect.kind) and stays(
-                _without(effect.value, edges.tracking), *effect.conditions)
-        return effect.kind in _GROWING and at_end and (
-            passed_on or stays(effect.value, *effect.conditions))
-    return effect.kind in _GROWING and (at_end or stays(effect.index)) \
-        and all(stays(test) or is_improvement(test, effect) for test in effect.conditions) \
-        and _grows(effect.value, edges.tracking, source, effect.kind) \
-        and stays(_without(effect.value, edges.tracking))
+    ends, tracking = function.parameters[:2], edges.tracking
+    at_end = isinstance(effect.index, ir.Local) and effect.index.name in ends
+    grows = effect.kind in _GROWING and _grows(effect.value, tracking, ends[0], effect.kind) \
+        and stays(_without(effect.value, tracking))
+    if effect.vector == tracking:
+        return grows and (at_end or stays(effect.index)) and all(
+            stays(test) or is_improvement(test, effect) for test in effect.conditions)
+    # The best of the words that it is passed is that of the last one of the source.
+    tracked = next(each.kind for each in effects(function) if each.vector == tracking)
+    return effect.kind in _GROWING and at_end and stays(*effect.conditions) and (
+        (grows and effect.kind == tracked) or stays(effect.value))
 
 
 def _without(node, vector):

@@ -99,8 +99,7 @@ class _Operator(OperatorParts):
             return after(part) if isinstance(part, ir.VectorLoad) and part.vector == vector \
                 and self._at(part.index, SELF) else None
 
-        return any(vectors_in(test) == {vector}
-                   and self._values.truth(replaced(test, change)) is False for test in self._test)
+        return any(self._values.truth(replaced(test, change)) is False for test in self._test)
 
     def _stays_false(self):
         """Whether nothing in the loop makes the filter true where it is false."""

@@ -178,6 +178,64 @@ TEXTS = {
     "bits": _relax(vectors="seen = vector(uint, 0)",
                    functions="def note(v):\n    seen[vertex(distance[v] % 30)] |= 1",
                    loop="frontier.apply(note)", returns="distance, seen"),
+    "turns": """
+@program
+def turns(edges: edgeset, source: vertex = 0):
+    seen = vector(uint, 0)
+    times = vector(uint, 0)
+
+    def unseen(v):
+        return seen[v] == 0
+
+    def visit(src, dst):
+        seen[dst].max(1)
+        times[dst] += 1
+
+    frontier = vertexset(source)
+    for turn in range(3):
+        frontier = edges.from_(frontier).to(unseen).apply_modified(visit, times)
+    return seen, times
+""",
+    "halves": """
+@program
+def halves(edges: edgeset, source: vertex = 0):
+    seen = vector(uint, 0)
+    times = vector(uint, 0)
+
+    def unseen(v):
+        return seen[v] == 0
+
+    def visit(src, dst):
+        if uint(src) % 2 == 0:
+            seen[dst].max(1)
+        times[dst] += 1
+
+    for turn in range(3):
+        edges.to(unseen).apply(visit)
+    return seen, times
+""",
+    "spent": """
+@program
+def spent(edges: edgeset):
+    left = vector(uint, lambda v: uint(v) % 3)
+
+    def some(v):
+        return left[v] == 1
+
+    def spend(v):
+        left[v] = 0
+
+    def empty(v):
+        return left[v] == 0
+
+    def give(src, dst):
+        left[dst].max(left[src] + 5)
+
+    givers = vertices.where(some)
+    givers.apply(spend)
+    edges.from_(givers).to(empty).apply(give)
+    return left
+""",
     "hops": _relax(body="distance[dst].min(distance[src] + 1)", weight=""),
     "waves": """
 @program

@@ -3,7 +3,8 @@
 ==================  ===============================================================================
 programs            test_programs: what a compiler needs of the package's programs, and of some of a
                     user's
-near a fact         test_near: one change of a text takes a fact from it, and no more
+near a fact         test_near, test_one_change: one change of a text takes a fact from it;
+                    test_one_way
 spellings           test_spellings: facts do not go by the text
 parts               test_excludes, test_implies: predicates; test_effects: functions without their
                     variables; test_ranges
@@ -91,6 +92,7 @@ def test_programs(name, where, texts):
     ("largest parent", "visit", "closed="),
     ("largest parent", "visit", "suffices="), ("tries", "visit", "drops="),
     ("no filter", "visit", "closed="), ("arrivals", "visit", "drops="),
+    ("halves", "visit", "settles="), ("spent", "give", "apart="),
     ("paths", "visit", "suffices="), ("times", "relax", "early="),
     ("predecessor", "relax", "early="), ("predecessor", "relax", "drops="),
     ("mis", "compete", "settles="),
@@ -114,7 +116,15 @@ def test_near(name, where, none):
     ("bfs", "frontier.apply(settle)", "vertices.apply(settle)", "visit", "members="),
     ("counter", "return distance", "distance[rounds] = 0\n    return distance", "relax", "early="),
     ("counter", "rounds = 0", "rounds = 0\n    distance[1] = 5", "relax", "superset="),
+    ("touched", "    distance[source] = 0\n", "", "relax", "superset="),
+    ("touched", "vector(uint, infinity)", "vector(uint, 5)", "relax", "superset="),
     ("counter", "distance[src] + weight", "distance[dst] + weight", "relax", "early="),
+    ("turns", "seen[dst].max(1)", "if uint(src) > 4:\n            seen[dst].max(1)", "visit",
+     "settles="),
+    ("turns", "range(3):", "range(3):\n        seen[0] = 0", "visit", "settles="),
+    ("turns", "times[dst] += 1", "if uint(src) > 4:\n            times[dst] += 1", "visit",
+     "changes=[certain"),
+    ("turns", "times[dst] += 1", "times[dst] += uint(src)", "visit", "changes=[certain"),
     ("waves", "arriving[v] = 0", "if seen[v] > 3:\n            arriving[v] = 0", "visit", "fresh="),
     ("waves", "arriving = vector(uint, 0)", "arriving = vector(uint, 1)", "visit", "fresh="),
     ("waves", "    frontier = vertices", "    arriving[3] = 1\n    frontier = vertices", "visit",
@@ -130,6 +140,36 @@ def test_one_change(name, old, new, where, none):
     before, after = (analysed(read_text(each), after=tuple(FACTS)[-1]) for each in (text, changed))
     assert none in said(before, where)
     assert none not in said(after, where)
+
+
+@pytest.mark.parametrize("body, way", [
+    ("x[v] = min(x[v], y[v])", "falls=x"), ("x[v] = max(y[v], x[v])", "rises=x"),
+    ("x[v] = min(x[p[v]], y[v])", None), ("x[v] = x[v] + 1", None), ("x[v] = 3", None),
+    ("y[p[v]].min(x[v])", "falls=y"), ("y[p[v]] += 1", "rises=y"), ("y[p[v]] |= 1", "rises=y"),
+    ("y[p[v]].min(3)\n        x[v] = 2", "falls=y"),
+    ("y[p[v]].min(3)\n    y[0] = 7", None)])
+def test_one_way(body, way):
+    """A store by the host, or of a word that is not the vertex's own, goes no way."""
+    function, _, host = body.partition("\n    y[0]")
+    store = f"y[0]{host}" if host else "n = 1"
+    program = analysed(read_text(f"""@program
+def p(edges: edgeset):
+    x = vector(uint, lambda v: uint(v))
+    y = vector(uint, lambda v: uint(v))
+    p = vector(vertex, 0)
+
+    def f(v):
+        {function}
+
+    for i in range(3):
+        vertices.apply(f)
+        {store}
+    return x, y
+"""), after="one_way")
+    fact = known(program.body[-1], facts.OneWay)
+    found = [] if fact is None else [*(f"falls={name}" for name in sorted(fact.falls)),
+                                     *(f"rises={name}" for name in sorted(fact.rises))]
+    assert found == [way] if way else not found
 
 
 @pytest.mark.parametrize("old, new", [

@@ -147,7 +147,8 @@ def is_deferred(reduction, loop=LOOP, functions="", parameters="a, b", behind=""
     "x[b].min(x[a] + edges.num_vertices)",
     # the same in other words, or more
     "if y[b] > 1:\n    x[b].min(x[a])", "t = x[a]\nx[b].min(t)", "x[b].min(x[a])\ny[b].max(3)",
-    "if x[a] < x[b]:\n    x[b].min(x[a])"])
+    "if x[a] < x[b]:\n    x[b].min(x[a])", "x[b].min(x[a] + 1)\nunset[b].min(x[a] * 2)",
+    "x[b].min(x[a] + 1)\nunset[a].min(x[a])"])
 def test_deferred(reduction):
     assert is_deferred(reduction)
     # The priorities of a queue are lowered.
@@ -174,6 +175,9 @@ def test_deferred_with_weights():
     "x[b].max(x[p[a]])", "x[vertex(x[a])].min(3)",
     "x[b].min(x[a])\ny[b] += 1", "x[b].min(x[a])\ny[b].max(x[a])",
     "if x[a] > 2:\n    x[b].min(x[a])",
+    "x[b].min(x[a])\nif x[a] > 2:\n    unset[b].min(x[a])",
+    "if y[a] < x[a]:\n    x[b].min(y[a])",             # another word than the one that it lowers
+    "x[b].min(x[a] + y[b])\ny[b].max(1)",              # a part changes
     # A candidate that is too large becomes infinity, and then is none.
     "x[b].min(max(x[a] + 1, unset[b]))", "x[b].min(x[a] + unset[a])", "x[b].min((x[a] + 1) * n)"])
 def test_not_deferred(reduction):
@@ -214,9 +218,12 @@ def test_deferred_with_more_in_the_loop(loop):
 
 def test_the_last_round_is_not_certain():
     """So nobody may read its set."""
-    loop, functions = QUEUE.replace("near", "t"), "def h(v): y[v] = 1\nt = vertexset(source)"
+    loop, functions = QUEUE.replace("near", "t"), """def h(v): y[v] = 1
+def k(v): return y[v]
+t = vertexset(source)"""
     assert is_deferred("x[b].min(x[a])", loop, functions)
-    assert not is_deferred("x[b].min(x[a])", loop, functions, behind="t.apply(h)")
+    for behind in ("t.apply(h)", "n = t.sum(k)", "n = len(t)"):
+        assert not is_deferred("x[b].min(x[a])", loop, functions, behind=behind)
 
 
 def test_not_deferred_of_fixed_point():

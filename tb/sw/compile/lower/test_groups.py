@@ -12,7 +12,8 @@ advance               test_in_advance: a loop's first operator rides on the kern
 sets                  test_many_sets: sets that live side by side, under several names;
                       test_numbers: a number of the host that an argument has no room for
 frontiers             test_frontiers, test_splits, test_turns, test_no_rows: the kinds of sets;
-                      test_deduplication; test_known_by_words; test_refused; test_hybrids
+                      test_deduplication; test_known_by_words; test_refused; test_hybrids,
+                      test_reductions_in_a_hybrid
 ====================  =============================================================================
 """
 
@@ -501,3 +502,34 @@ def test_refused(tmp_path):
             run(SETS, tmp_path, **choices)
     with pytest.raises(UserError, match="no choice of frontier: it has no operator of edges"):
         run(ADVANCE.format(grows=1), tmp_path, frontier="counter")
+
+
+REDUCING = """
+@program
+def reducing(edges: edgeset, source: vertex = 0):
+    x = vector(uint, infinity)
+    least = vector(uint, infinity)
+    x[source] = 0
+    frontier = vertexset(source)
+
+    def relax(src, dst, weight):
+        x[dst].min(x[src] + weight)
+
+    def note(v):
+        least[vertex(uint(v) // 2)].min(x[v])
+
+    while frontier:
+        frontier = edges.from_(frontier).apply_modified(relax, x)
+        frontier.apply(note)
+    return x, least
+"""
+
+
+def test_reductions_in_a_hybrid(tmp_path):
+    """A function of vertices may reduce words in a kernel that neither plan has alone."""
+    for plan in ("{0} atomics=return | {0} schedule=em atomics=return when frontier>=0.3",
+                 "{0} direction=push | {0} direction=pull when frontier>=0.2"):
+        path = tmp_path / "text.py"
+        path.write_text(REDUCING)
+        with Device.functional(preset("tiny").replace(imem_bytes=1 << 16)) as device:
+            assert device.run(plan.format(path), graph().weighted(9)).verified
