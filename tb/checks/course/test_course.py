@@ -201,8 +201,8 @@ def known_of_trace(solved):
     config = preset("tiny").replace(trace=True)
     counters, = measured(ROOT, [("bfs", "karate", "vm", {})], trace=True)
     answers = json.loads((solved("trace") / "examples/course/trace/answers.json").read_text())
-    assert round(counters["lanes"] / counters["instructions"], 1) == 2.5
-    assert round(100 * counters["stall_memory"] / counters["cycles"], 1) == 70.3
+    assert round(counters["lanes"] / counters["instructions"], 1) == 2.4
+    assert round(100 * counters["stall_memory"] / counters["cycles"], 1) == 70.6
     from sw.device.trace.recorder import Recorder
     recorder = Recorder(config, (0, 20_000))
     with Device.simulate(config, recorder=recorder) as device:
