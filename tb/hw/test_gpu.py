@@ -277,7 +277,7 @@ def test_gpu(simulator):
                                  "counters": native_counters()})
 
 
-@pytest.mark.sample(1)
+@pytest.mark.full
 def test_fused_on_two_cores(simulator):
     config = CONFIG.replace(cores=2, l1_banks=2, l2_banks=2, imem_bytes=1 << 14)
     runner.run_bench(Gpu(config), "gpu", __name__, simulator=simulator,

@@ -34,6 +34,7 @@ def _counters(algorithm, sector_bytes, pipeline):
 
 @pytest.mark.parametrize("pipeline", ["short", "long"])
 @pytest.mark.parametrize("algorithm", ["bfs", "sssp"])
+@pytest.mark.sample(2)
 def test_fewer_bytes(algorithm, pipeline):
     """The outputs are right, fewer bytes move, and a program that waits for the bus is faster."""
     whole, parts = (_counters(algorithm, size, pipeline) for size in (0, 8))

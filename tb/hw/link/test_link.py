@@ -18,6 +18,7 @@ random                  storm: requests of all kinds, changed and lost bytes,
 import random
 
 import cocotb
+import pytest
 from cocotb.triggers import ReadOnly
 
 from hw.config import preset
@@ -375,6 +376,7 @@ async def storm(dut):
 _SHORT = ["opens", "registers", "memory", "fills", "resets", "once", "storm"]
 
 
+@pytest.mark.sample(1)
 def test_link(simulator):
     tests = _SHORT if simulator == "icarus" and not runner.whole else None
     runner.run_bench(Link(CONFIG, DIVISOR, CLOCK_HZ), "link", __name__, simulator=simulator,

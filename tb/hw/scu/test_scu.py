@@ -21,7 +21,7 @@ from tb.hw.scu.configs import scu_config
 
 
 @pytest.mark.parametrize("width, line_bytes", [(1, 64), (4, 16), (4, 64)])
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 def test_scu(simulator, width, line_bytes):
     settings = {"line_bytes": line_bytes, "scu": width}
     # Icarus takes long over wide lines.
