@@ -79,7 +79,8 @@ def _bars(axes):
     for bar in axes.patches:
         yield (f"{bar.get_y() + bar.get_height() / 2:.2f}: {bar.get_x():.6g} to "
                f"{bar.get_x() + bar.get_width():.6g}")
-    yield f"{axes.get_title()} | {axes.get_xlabel()} | {axes.get_legend() is not None}"
+    yield (f"{axes.get_title()} | {axes.get_xlabel()} | {axes.get_legend() is not None} | "
+           f"the first on top: {axes.yaxis_inverted()}")
     yield " | ".join(text.get_text() for text in (*axes.get_yticklabels(), *axes.texts))
     legend = axes.get_legend()
     yield " | ".join(text.get_text() for text in legend.get_texts()) if legend else "no legend"

@@ -363,6 +363,21 @@ def test_weaver_masks():
     assert decode.values == (none,) * 4 and decode.next_mask == 15
 
 
+@pytest.mark.parametrize("mask, closed", [(0b1110, False), (0b1111, True), (0b0001, True)])
+def test_lane_0_sets(mask, closed):
+    """A setting comes from lane 0: without it a list is not closed, and its number not stored."""
+    place = GLOBAL + 64
+    simulator = started(
+        encode("gather.set", rs1=1, imm=GatherSetting.COUNT),
+        encode("gather.set", rs1=1, imm=GatherSetting.CLOSE),
+        config=shape(1, 4, gather="graphpeg"), x1=[place] * 4)
+    simulator.store_word(place, 7, 0)
+    simulator.set_mask(simulator.warps[0], mask)
+    simulator.step(0)
+    simulator.step(0)
+    assert simulator.load_word(place, 0) == (0 if closed else 7)
+
+
 @pytest.mark.parametrize("seed", [None, 1, 2])
 def test_graphpeg_hands_out_the_edges_of_a_list(seed):
     """A warp starts the unit while the others wait with pops. All push the neighbours of edges with

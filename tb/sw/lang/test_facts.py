@@ -7,13 +7,15 @@ near a fact         test_near, test_one_change: one change of a text takes a fac
                     test_one_way
 spellings           test_spellings: facts do not go by the text
 parts               test_excludes, test_implies: predicates; test_effects: functions without their
-                    variables; test_ranges
+                    variables; test_ranges, test_intervals_hold_every_word
 readers             test_readers: there is no fact that nobody needs
 ==================  ===============================================================================
 """
 
 import ast
 import dataclasses
+import itertools
+import operator
 
 import pytest
 
@@ -277,6 +279,38 @@ def p(edges: edgeset, most: uint = 9):
     assert [(fact.least, fact.most) for fact in (*found[:2], found[3])] == [
         (0, 2), (0, 6), (0, (1 << 32) - 2)]
     assert (found[2].least, found[2].most) == (7, (1 << 32) - 1)
+
+
+#: What operations of numbers give, without the largest words.
+MEANINGS = {"min": min, "max": max, "+": operator.add, "*": operator.mul,
+            "-": lambda left, right: max(left - right, 0), "//": operator.floordiv,
+            "%": operator.mod, ">>": operator.rshift, "<<": operator.lshift,
+            "&": operator.and_, "|": operator.or_, "^": operator.xor}
+
+
+@pytest.mark.parametrize("operation", MEANINGS)
+def test_intervals_hold_every_word(operation):
+    program = analysed(read_text("""
+@program
+def p(edges: edgeset):
+    a = vector(uint, 0)
+    b = vector(uint, 0)
+
+    def f(v):
+        a[v] = a[v] + b[v]
+
+    vertices.apply(f)
+    return a
+"""))
+    store, = program.function("f").body
+    node = dataclasses.replace(store.value, operation=operation)
+    divides = operation in ("//", "%")
+    for left, right in itertools.product(((0, 0), (1, 3), (2, 2), (5, 9)), repeat=2):
+        low, high = Knowledge(program, {"a": left, "b": right}).interval(node)
+        for one, other in itertools.product(range(left[0], left[1] + 1),
+                                            range(right[0], right[1] + 1)):
+            if other or not divides:
+                assert low <= MEANINGS[operation](one, other) <= high, (left, right)
 
 
 def test_readers():

@@ -3,7 +3,8 @@
 ======================  ========================================================
 every format            test_blocks_and_orderings
 pulling                 test_pulling_where_rows_do_not_ascend,
-                        test_pulling_from_diagonals_alone
+                        test_pulling_from_diagonals_alone,
+                        test_the_smallest_neighbour_may_be_on_a_later_diagonal
 compaction              test_compaction_of_reordered_vertices
 room behind the rows    test_kernels_read_rows_behind_the_last
 lines read once         test_loads_of_edges_have_hints
@@ -104,6 +105,12 @@ def test_pulling_from_diagonals_alone():
     ends = [(v + step, v) for v in range(12) for step in (1, -1, 2) if 0 <= v + step < 12]
     check(config(2, 4), "bfs", Graph(12, *zip(*ends)), "vm", "pull", format="dia:diagonals=3",
           source=5)
+
+
+def test_the_smallest_neighbour_may_be_on_a_later_diagonal():
+    """Vertex 2 has the parents 3, on the first diagonal, and 1."""
+    graph = Graph(6, [0, 0, 1, 3, 5], [1, 3, 2, 2, 4])
+    check(config(2, 4), "bfs", graph, "vm", "pull", format="dia:diagonals=3:choose=full", source=0)
 
 
 @pytest.mark.parametrize("order", ["louvain", "rcm"])

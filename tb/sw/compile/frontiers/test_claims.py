@@ -1,12 +1,15 @@
 """Lanes claim the vertices of a set by the number of their launch, and read chained sets by it.
 
 ============================  =====================================================================
-many launches                 test_many_launches: numbers begin anew where the argument has no room
+many launches                 test_many_launches: numbers begin anew where the argument has no room;
+                              test_the_largest_number: how much room it has
 chained sets                  test_chained: which sets are; test_members_wait: a vertex that is
                               added leaves the set that is read, or all its edges go on
 numbers of the host           test_numbers_of_the_host: they have the room, so sets have numbers
 ============================  =====================================================================
 """
+
+import types
 
 import pytest
 
@@ -60,6 +63,16 @@ def test_many_launches(options, monkeypatch):
     after = run("sssp", **options)
     assert "renumber" in kernels(after) and "renumber" not in kernels(before)
     assert [name for name in kernels(after) if name != "renumber"] == kernels(before)
+
+
+@pytest.mark.parametrize("bits", [1, 3, 4])
+@pytest.mark.parametrize("blocks", [0, 2, 5])
+def test_the_largest_number(bits, blocks):
+    """The argument is a word; one more would be none."""
+    fields = Fields(types.SimpleNamespace(bits=bits), blocks)
+    numbers = [(1 << bits) - 1] * blocks
+    assert fields.word(1, numbers, fields.most) >> 32 == 0
+    assert fields.word(1, numbers, fields.most + 1) >> 32 == 1
 
 
 def test_numbers_of_the_host(tmp_path, monkeypatch):
