@@ -3,6 +3,7 @@
 ====================  =================================================================
 addresses             test_addresses
 checks of a launch    test_checks, test_refused_stacks
+lines of memory       test_lines_of_memory
 ====================  =================================================================
 """
 
@@ -11,7 +12,7 @@ import itertools
 import pytest
 
 from hw import registers
-from hw.config import LEGAL
+from hw.config import LEGAL, preset
 from hw.registers import Checks, Register
 
 
@@ -48,3 +49,13 @@ def test_checks():
 def test_refused_stacks(stack):
     with pytest.raises(ValueError, match=f"a stack of {stack} bytes: must be 0"):
         Checks(stack=stack)
+
+
+@pytest.mark.parametrize("sector_bytes, counters, lines", [
+    (0, {"dram_reads": 5, "dram_writes": 2}, 7), (0, {}, 0), (0, {"dram_writes": 2}, 2),
+    (0, {"dram_reads": 5, "dram_bytes_read": 64, "dram_bytes_written": 0}, 5),
+    (16, {"dram_reads": 5, "dram_bytes_read": 128, "dram_bytes_written": 32}, 2.5),
+    (16, {"dram_reads": 5, "dram_writes": 2}, 7)])
+def test_lines_of_memory(sector_bytes, counters, lines):
+    config = preset("default").replace(sector_bytes=sector_bytes)     # lines of 64 bytes
+    assert registers.memory_lines(counters, config) == lines

@@ -341,6 +341,14 @@ def test_weaver_gives_two_results():
     assert decode.values == (none,) * 4 and decode.rd2 is None and decode.next_mask == 15
 
 
+@pytest.mark.parametrize("warps", [1, 32, 64])
+def test_active_warps_fill_a_word(warps):
+    simulator = started(encode("csrrs", rd=1, rs1=0, csr=Csr.ACTIVE_WARPS), config=shape(warps, 1))
+    for warp in simulator.warps:
+        simulator.set_mask(warp, 1)
+    assert simulator.step(0).values == ((1 << min(warps, 32)) - 1,)
+
+
 def test_weaver_masks():
     config = shape(1, 4, gather="fsm")
     simulator = started(
