@@ -21,6 +21,13 @@ _VARYING = ("wall_seconds", "version", "versions", "sources", "lowering", "check
 
 
 @pytest.fixture
+def clock(monkeypatch):
+    """A clock that is 6.4 seconds later each time."""
+    times = iter(6.4 * turn for turn in range(10_000))
+    monkeypatch.setattr("time.perf_counter", lambda: next(times))
+
+
+@pytest.fixture
 def shows(capsys, tmp_path, monkeypatch):
     """A function that runs a command in a folder of its own, and compares what it prints, its exit
     code and the files that it writes with a text of a file."""

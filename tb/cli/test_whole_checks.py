@@ -60,13 +60,6 @@ def lines(tmp_path):
     return told
 
 
-@pytest.fixture
-def clock(monkeypatch):
-    """A clock that is 6.4 seconds later each time."""
-    times = iter(6.4 * turn for turn in range(10_000))
-    monkeypatch.setattr("time.perf_counter", lambda: next(times))
-
-
 # doctor
 
 @pytest.fixture

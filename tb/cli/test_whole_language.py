@@ -26,12 +26,6 @@ def shows(shows):
 
 
 @pytest.fixture
-def clock(monkeypatch):
-    times = iter(0.0125 * turn for turn in range(10_000))
-    monkeypatch.setattr("time.perf_counter", lambda: next(times))
-
-
-@pytest.fixture
 def by_the_interpreter(monkeypatch):
     """Every machine is the interpreter."""
     def run_on(name, program, graph, **given):

@@ -1,8 +1,10 @@
 """Sizes in RTL: the width of a signal or of a field, the end of a range, the depth of a memory.
 
-A change that makes a size larger is no fault: a wider signal or field has zeros above, and further
-rows of a memory are never read. :func:`only_larger` says whether a change does nothing else. It
-tries several values for what it does not know. The changes that make a size smaller remain.
+A change that makes a size larger is hardly ever a fault: a wider signal or field has zeros above,
+and further rows of a memory are never read. :func:`only_larger` says whether a change does nothing
+else. It tries several values for what it does not know. The changes that make a size smaller
+remain. A number that goes round by its width is an exception, which the rule does not know: faults
+of that kind are for the curated list.
 """
 
 import ast

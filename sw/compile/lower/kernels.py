@@ -346,7 +346,7 @@ class VertexKernels:
         a, stamps, first = k.a, self._parent.pool.STAMPS, k.a.zero
         if self._parent.pool.chained:
             first = a.reg("first")
-            _ = k.given
+            _ = k.given             # it is read once, before the loop
         with each_vertex(k, stamps) as pointers:
             if first is not a.zero:
                 a.lw(first, pointers[stamps])
