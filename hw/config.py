@@ -434,7 +434,7 @@ PRESETS = {
         HardwareConfig(name="gpu", cores=8, warps=32, threads=32, local_bytes=1 << 17, barriers=8,
                        l1_bytes=1 << 15, l1_mshrs=512, l1_latency=24, load_queue=512,
                        l2_bytes=1 << 20, l2_banks=8, l2_mshrs=256, l2_latency=200,
-                       memory_ports=4, group_warps=8),
+                       sector_bytes=32, fetch_sectors=2, memory_ports=4, group_warps=8),
     )
 }
 

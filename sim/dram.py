@@ -150,6 +150,12 @@ class DramConfig:
         return (config.memory_ports * config.line_bytes
                 / self.occupancy(config.line_bytes))
 
+    def with_peak(self, config: HardwareConfig, bytes_per_cycle: float) -> Self:
+        """This memory with buses that carry about so many bytes in a core cycle at all ports.
+        Raises ConfigError for more than a bus can have."""
+        each = max(1, round(bytes_per_cycle * self.ratio / config.memory_ports))
+        return dataclasses.replace(self, bytes_per_cycle=each)
+
     def line_cycles(self, config: HardwareConfig) -> float:
         """Cycles in which the memory ports together move a line at best. Each has a bus, takes one
         request a cycle, and its memory holds some requests at a time."""

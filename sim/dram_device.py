@@ -1,7 +1,8 @@
 """A DRAM device behind a memory port: channels, banks, rows, and the times of a standard.
 
 `DramDevice.of("hbm2")` is a device with its controller; :data:`PARTS` says which part each one is.
-Times are memory cycles (CK). A memory cycle takes `ratio` core cycles. The rules:
+Times are memory cycles (CK) unless it says otherwise. A memory cycle takes `ratio` core cycles. The
+rules:
 
 * **Port.** A request is accepted if none waits at the port. It is split into accesses of
   `access_bytes`; several lines of one access are one access. Each memory cycle offers the accesses
@@ -36,7 +37,9 @@ Times are memory cycles (CK). A memory cycle takes `ratio` core cycles. The rule
   With one group the short times hold.
 * **Refresh** of all banks is due in every multiple of tREFI. From then on no other command is
   issued. Open banks are closed one per cycle, and when tRP is over, the refresh is issued.
-* **Data** of a read is complete CL + burst after its column command.
+* **Data** of a read is complete CL + burst after its column command. `answer_delay` core cycles
+  later, to the nearest memory cycle, it has passed the controller and the way to the port. This way
+  has room for all reads.
 * **Merging**, with `merge`. A read of an access for which a read waits is answered with it, and
   takes no entry. A read of an access with a waiting write is answered in the next cycle, and a
   write of it is absorbed. While draining, a write for whose access a read waits ends the draining,
@@ -71,11 +74,14 @@ RANGES = {
     **dict.fromkeys(("tFAW", "t32AW", "tRTRS", "tPPD", "tREFI"), (0, 100_000)),
     "hash": (0, 1), "close_page": (0, 1), "merge": (0, 1), "two_commands": (0, 1),
     "read_queue": (1, 1024), "write_queue": (1, 1024), "bank_queue": (1, 256),
-    "hit_limit": (1, 1024), "keep_writes": (0, 1024),
+    "hit_limit": (1, 1024), "keep_writes": (0, 1024), "answer_delay": (0, 10_000),
 }
 
 #: Fields that are powers of two.
 POWERS = ("channels", "groups", "banks", "row_bytes", "access_bytes")
+
+#: Legal numbers of channels.
+_CHANNELS = tuple(2**bit for bit in range(7))
 
 #: Each time that holds in a group, and the one of other groups.
 _LONG = {"tRRD_L": "tRRD_S", "tCCD_L": "tCCD_S", "tWTR_L": "tWTR_S"}
@@ -132,6 +138,7 @@ class DramDevice:
     bank_queue: int = 8  #: Entries of a bank's queue.
     hit_limit: int = 4  #: Column commands after which a row is closed for an older entry.
     keep_writes: int = 8  #: Writes that may stay in the buffer of an idle channel.
+    answer_delay: int = 0  #: Core cycles that answers take from the device to the port.
 
     def __post_init__(self) -> None:
         for name, (low, high) in RANGES.items():
@@ -234,9 +241,23 @@ class DramDevice:
     def peak_bytes(self, config: HardwareConfig) -> float:
         """The most bytes of lines that the memory ports together move in a core cycle: what the
         data buses carry, or a line a cycle at each port."""
-        useful = min(self.access_bytes, config.line_bytes)
-        cycles = max(self.burst, self.tCCD_S) * self.clock
-        return config.memory_ports * float(min(self.channels * useful / cycles, config.line_bytes))
+        bus = self.channels * self._channel_bytes(config) / self.clock
+        return config.memory_ports * float(min(bus, config.line_bytes))
+
+    def _channel_bytes(self, config: HardwareConfig) -> fractions.Fraction:
+        """The most bytes of lines that a channel moves in a memory cycle."""
+        return fractions.Fraction(min(self.access_bytes, config.line_bytes),
+                                  max(self.burst, self.tCCD_S))
+
+    def with_peak(self, config: HardwareConfig, bytes_per_cycle: float) -> Self:
+        """This device with the channels and the clock that move about so many bytes of lines in a
+        core cycle at all ports. Of all powers of two, the number of channels leaves the clock
+        nearest to its own. Raises ConfigError for a clock that is not legal."""
+        port = fractions.Fraction(bytes_per_cycle) / config.memory_ports
+        ratio, channels = min(
+            ((count * self._channel_bytes(config) / port, count) for count in _CHANNELS),
+            key=lambda each: abs(math.log(each[0] / self.clock)))
+        return dataclasses.replace(self, channels=channels, ratio=str(ratio.limit_denominator(100)))
 
     def line_cycles(self, config: HardwareConfig) -> float:
         """Core cycles in which the memory moves a line at best."""
@@ -256,6 +277,7 @@ class DramDevice:
         names = [name for name, *_ in DeviceParameters._fields_]
         return DeviceParameters(**{
             **{name: value for name, value in dataclasses.asdict(self).items() if name in names},
+            "answer_delay": round(self.answer_delay / self.clock),
             **{f"{name}_at": place for name, (place, _) in places.items() if name != "column"},
             **{f"{name}_bits": places[name][1] for name in ("channel", "group", "bank")},
             "port_at": _bits(config.port_banks), "port_bits": _bits(config.memory_ports),

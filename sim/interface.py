@@ -47,10 +47,10 @@ class DeviceParameters(ctypes.Structure):
     _fields_ = [(name, ctypes.c_uint32) for name in (
         "burst", "CL", "CWL", "tRCDRD", "tRCDWR", "tRP", "tRAS", "tRRD_S", "tRRD_L", "tFAW",
         "t32AW", "tCCD_S", "tCCD_L", "tRTP", "tWR", "tWTR_S", "tWTR_L", "tRTRS", "tPPD", "tRFC",
-        "tREFI", "read_queue", "write_queue", "bank_queue", "hit_limit", "keep_writes", "merge",
-        "close_page", "two_commands", "channel_at", "channel_bits", "group_at", "group_bits",
-        "bank_at", "bank_bits", "row_at", "hash", "access_bytes", "port_at", "port_bits", "above",
-        "below")]
+        "tREFI", "read_queue", "write_queue", "bank_queue", "hit_limit", "keep_writes",
+        "answer_delay", "merge", "close_page", "two_commands", "channel_at", "channel_bits",
+        "group_at", "group_bits", "bank_at", "bank_bits", "row_at", "hash", "access_bytes",
+        "port_at", "port_bits", "above", "below")]
 
 
 class ChannelCounts(ctypes.Structure):

@@ -32,10 +32,10 @@ def field_names() -> list[str]:
 
 
 #: The memories of presets that have one of their own; others have the simple model's. A load of
-#: preset ``gpu`` that misses its caches takes 550 cycles, 300 of them here; its four ports carry
-#: 0.17 bytes a cycle for each of the 32 lanes of its 8 cores.
+#: preset ``gpu`` that misses its caches takes 550 cycles, 300 of them here; its four ports, each
+#: with a channel, carry 0.16 bytes a cycle for each of the 32 lanes of its 8 cores.
 _OF_PRESET: dict[str, dict[str, Any]] = {
-    "gpu": {"latency": 300, "bytes_per_cycle": 11, "queue": 256},
+    "gpu": {"model": "hbm2", "ratio": "25/16", "answer_delay": 247},
 }
 
 
@@ -50,6 +50,10 @@ def dram_of(fields: Mapping[str, Any], hardware: HardwareConfig | None = None) -
     if model not in MODELS:
         raise ConfigError(f"DRAM: model = {model!r}: must be one of {', '.join(MODELS)}")
     if model != "simple":
+        for name in changes:
+            if name in _names(DramConfig) and name not in _names(DramDevice):
+                raise ConfigError(f"DramDevice: model = {model!r}: a device has no field {name!r}; "
+                                  "choose model=simple as well")
         return DramDevice.of(model, **changes)
     names = _names(DramConfig)
     for name in changes:

@@ -16,7 +16,7 @@ struct DeviceParameters {
     std::uint32_t burst, CL, CWL, tRCDRD, tRCDWR, tRP, tRAS, tRRD_S, tRRD_L, tFAW, t32AW;
     std::uint32_t tCCD_S, tCCD_L, tRTP, tWR, tWTR_S, tWTR_L, tRTRS, tPPD, tRFC, tREFI;
     // The controller of a channel.
-    std::uint32_t read_queue, write_queue, bank_queue, hit_limit, keep_writes;
+    std::uint32_t read_queue, write_queue, bank_queue, hit_limit, keep_writes, answer_delay;
     std::uint32_t merge, close_page, two_commands;  ///< 0 or 1
     // The fields of an access's number: lowest bit, and number of bits. The row is all above.
     std::uint32_t channel_at, channel_bits, group_at, group_bits, bank_at, bank_bits, row_at;

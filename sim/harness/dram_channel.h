@@ -65,11 +65,13 @@ struct ChannelCounts {
 /// The accesses that are complete, in the order of their times.
 class DramAnswers {
 public:
-    explicit DramAnswers(std::size_t capacity)
-        : m_items{std::make_unique<Item[]>(capacity)}, m_capacity{capacity} {}
+    /// Each answer comes `delay` later than its time.
+    DramAnswers(std::size_t capacity, std::uint32_t delay)
+        : m_items{std::make_unique<Item[]>(capacity)}, m_capacity{capacity}, m_delay{delay} {}
 
     void clear() { m_head = m_size = 0; }
     void push(std::uint64_t time, std::uint32_t number) {
+        time += m_delay;
         std::size_t place = m_size++;
         for (; place > 0 && at(place - 1).time > time; --place) at(place) = at(place - 1);
         at(place) = {time, number};
@@ -95,6 +97,7 @@ private:
 
     std::unique_ptr<Item[]> m_items;
     const std::size_t m_capacity;
+    const std::uint32_t m_delay;
     std::size_t m_head = 0, m_size = 0;
 };
 

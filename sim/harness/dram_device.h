@@ -20,7 +20,7 @@ public:
         , m_pieces{line_bytes > m_p.access_bytes ? line_bytes / m_p.access_bytes : 1}
         , m_lines{line_bytes < m_p.access_bytes ? m_p.access_bytes / line_bytes : 1}
         , m_tags{tags}
-        , m_answers{std::size_t{tags} * m_pieces}
+        , m_answers{std::size_t{tags} * m_pieces, m_p.answer_delay}
         , m_links{std::make_unique<std::uint32_t[]>(std::size_t{tags} * m_pieces)}
         , m_left{std::make_unique<std::uint32_t[]>(tags)}
         , m_channels{std::make_unique<std::unique_ptr<Channel>[]>(count())} {

@@ -43,7 +43,7 @@ std::uint64_t dram_run(const DeviceParameters* parameters, const Request* reques
                        std::uint32_t skip, std::int64_t* latencies, ChannelCounts* counts) {
     noted.clear();
     commands = channels == 1 ? &noted : nullptr;
-    DramAnswers answers{count};
+    DramAnswers answers{count, parameters->answer_delay};
     std::vector<std::uint32_t> links(count);
     std::vector<DramChannel> each;
     for (std::uint32_t c = 0; c < channels; ++c)

@@ -207,15 +207,16 @@ def machine_of(config, device, **changes):
                          verilog=(traffic_verilog(config),))
 
 
-@pytest.mark.parametrize("ratio", [1, "1/2", "3/2", 4])
-def test_latency(ratio):
+@pytest.mark.parametrize("ratio, delay", [(1, 0), ("1/2", 0), ("3/2", 100), (4, 0)])
+def test_latency(ratio, delay):
     """A read of a closed row is answered after 1 + tRCD + CL + burst memory cycles, counted from
-    the one in which it was accepted."""
-    with machine_of(CONFIG, "ddr4", ratio=ratio, tREFI=0) as machine:
+    the one in which it was accepted, and the delay in core cycles, to the nearest memory cycle."""
+    with machine_of(CONFIG, "ddr4", ratio=ratio, tREFI=0, answer_delay=delay) as machine:
         seen = run_program(machine, (Op.READ, 1))
         taken = seen["first_response"] - seen["first_request"]
         cycle = fractions.Fraction(ratio)
-        assert 48 * cycle < taken <= math.ceil(49 * cycle)
+        later = round(delay / cycle) * cycle
+        assert 48 * cycle < taken - later <= math.ceil(49 * cycle) and abs(later - delay) <= cycle
 
 
 def test_data():

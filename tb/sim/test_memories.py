@@ -17,7 +17,7 @@ from sim.dram_device import DramDevice
 from sim.memories import changes_of, check_field, dram_of, field_names, parse_memory
 
 
-OF_GPU = DramConfig(latency=300, bytes_per_cycle=11, queue=256)
+OF_GPU = DramDevice.of("hbm2", ratio="25/16", answer_delay=247)
 
 
 @pytest.mark.parametrize("name, memory, texts", [
@@ -41,7 +41,7 @@ def test_memory_of_a_preset():
     """Copies have it as well; a model, or no hardware, begins with the model's own values."""
     copy = preset("gpu").replace(warps=8)
     assert dram_of({}, preset("gpu")) == dram_of({}, copy) == OF_GPU
-    assert parse_memory(["queue=5"], copy) == dataclasses.replace(OF_GPU, queue=5)
+    assert parse_memory(["tRP=15"], copy) == dataclasses.replace(OF_GPU, tRP=15)
     assert parse_memory(["model=simple"], copy) == dram_of({}) == DramConfig()
 
 
@@ -51,7 +51,8 @@ def test_memory_of_a_preset():
     (["latency=many"], "latency = 'many': must be an integer from 1 to 10000"),
     (["colour=1"], "DramConfig has no field 'colour'; it has model, latency, "),
     (["tRP=1"], "tRP = 1: the simple model has no such field; choose a device as well"),
-    (["model=hbm2", "latency=1"], "DramDevice has no field 'latency'"),
+    (["model=hbm2", "latency=1"],
+     "DramDevice: model = 'hbm2': a device has no field 'latency'; choose model=simple as well"),
     (["model=other"], "DRAM: model = 'other': must be one of simple, ddr4, "),
     (["slow_queue=64"], "slow_queue = 64: there is no slow region"),
 ])

@@ -8,7 +8,6 @@ import dataclasses
 
 from base.errors import UserError
 from hw.gather.variants import VARIANTS
-from sim.dram import DramConfig
 from sim.memories import SimulatedDram
 from sw.compile.plan import as_plan
 from sw.study.benchmarks.grid import Grid
@@ -37,19 +36,15 @@ _ELEMENTS, _SCU_SCHEDULE = 4, "scu-stream"
 
 
 def memory_at(config, dram, lane_bytes) -> SimulatedDram:
-    """The memory with about so many bytes a cycle and lane. Raises UserError for a device, whose
-    bandwidth is its own, and for what the ports cannot move."""
-    if not isinstance(dram, DramConfig):
-        raise UserError(f"--dram model={dram.model}: a device has a bandwidth of its own; leave it "
-                        "out, or give a simple memory")
+    """The memory with about so many bytes a cycle and lane: another bus, or of a device other
+    channels and another clock. Raises UserError for what the ports cannot move."""
     lanes = config.cores * config.threads
-    each = max(1, round(lane_bytes * lanes * dram.ratio / config.memory_ports))
-    if each > config.line_bytes * dram.ratio:
-        most = config.line_bytes * config.memory_ports / lanes
+    most = config.line_bytes * config.memory_ports / lanes
+    if lane_bytes > most:
         raise UserError(f"{lane_bytes:g} bytes a lane: {config.memory_ports} memory ports move at "
                         f"most {most:g} bytes a cycle for each of {lanes} lanes; "
                         "set memory_ports higher")
-    return dataclasses.replace(dram, bytes_per_cycle=each)
+    return dram.with_peak(config, lane_bytes * lanes)
 
 
 def grid(axes, bandwidths, units, system, iterations, weights) -> Grid:

@@ -42,13 +42,15 @@ def test_hardware(name):
     assert name in text and ("ports" in text) == (changed.memory_ports > 1)
     assert ("groups" in text) == (changed.group_warps > 0)
     assert ", groups of 8 warps" in hardware_text(changed.replace(warps=16, group_warps=8))
-    several = changed.replace(l2_bytes=0, l2_banks=4, memory_ports=4)
+    several = changed.replace(l2_bytes=0, sector_bytes=0, fetch_sectors=1, l2_banks=4,
+                              memory_ports=4)
     assert hardware_text(several).endswith("4 memory ports")
 
 
-@pytest.mark.parametrize("fields", ({}, {"latency": 7}, {"model": "simple"},
-                                    {"model": "simple", "queue": 3}, {"model": "hbm2"}))
-@pytest.mark.parametrize("name", ("default", "gpu"))
+@pytest.mark.parametrize("name, fields", [
+    (name, fields) for name, own in (("default", {"latency": 7}), ("gpu", {"tRP": 7}))
+    for fields in ({}, own, {"model": "simple"}, {"model": "simple", "queue": 3},
+                   {"model": "hbm2"})])
 def test_the_memory_of_a_preset(name, fields):
     """The texts give the same memory again behind the preset; a model begins with its own."""
     config = preset(name)

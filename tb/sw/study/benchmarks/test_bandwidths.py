@@ -1,9 +1,11 @@
 """``bench bandwidths``: its runs, memories and roofs, and the command."""
 
+import dataclasses
+
 import pytest
 
 from base.errors import UserError
-from hw.config import preset
+from hw.config import ConfigError, preset
 from sim.dram import DramConfig
 from sim.memories import dram_of
 from sw.cli.main import main
@@ -19,16 +21,27 @@ GPU = preset("gpu")
 def test_memories(lane_bytes, each, of_four):
     """256 lanes and four ports; the rest of the memory stays. A DRAM cycle of four core cycles
     moves four times as much."""
-    found = memory_at(GPU, dram_of({}, GPU), lane_bytes)
-    assert found == dram_of({"bytes_per_cycle": each}, GPU)
+    assert memory_at(GPU, DramConfig(latency=7), lane_bytes) == DramConfig(
+        latency=7, bytes_per_cycle=each)
     assert memory_at(GPU, DramConfig(ratio=4), lane_bytes).bytes_per_cycle == of_four
 
 
+@pytest.mark.parametrize("lane_bytes, channels, ratio", [
+    (2, 16, 2), (0.5, 4, 2), (0.16, 1, "25/16"), (0.2, 1, "5/4"), (0.05, 1, 5)])
+def test_devices(lane_bytes, channels, ratio):
+    """A channel of a port moves 16 bytes in a memory cycle, so 0.25 bytes a lane."""
+    own = dram_of({}, GPU)
+    found = memory_at(GPU, own, lane_bytes)
+    assert found == dataclasses.replace(own, channels=channels, ratio=ratio)
+    assert found.peak_bytes(GPU) == pytest.approx(256 * lane_bytes)
+
+
 def test_bad_memories():
-    with pytest.raises(UserError, match="4 memory ports move at most 2 bytes"):
-        memory_at(GPU, DramConfig(), 2.1)
-    with pytest.raises(UserError, match="a device has a bandwidth of its own"):
-        memory_at(GPU, dram_of({"model": "hbm2"}), 1)
+    for memory in (DramConfig(), dram_of({}, GPU)):
+        with pytest.raises(UserError, match="4 memory ports move at most 2 bytes"):
+            memory_at(GPU, memory, 2.1)
+    with pytest.raises(ConfigError, match="ratio = '250': must be"):
+        memory_at(GPU, dram_of({"model": "hbm2"}), 0.001)
 
 
 def _grid(*units):

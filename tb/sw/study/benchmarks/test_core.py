@@ -10,7 +10,7 @@ from base.errors import RunError
 from checks.campaign.machines import CONFIGS
 from hw.config import preset
 from hw.registers import COUNTERS
-from sim.memories import dram_of
+from sim.dram import DramConfig
 from sim.native import NativeMachine
 from sw.compile.asm.assembler import Assembler
 from sw.study.benchmarks.core import BENCHMARKS
@@ -36,7 +36,7 @@ def test_rates(name, optimized):
                          ids=lambda config: config.name)
 def test_programs(config):
     """What is measured, word by word; the hardware, what is counted, and the peak."""
-    lines, dram = [], dram_of({"bytes_per_cycle": 24}, config)
+    lines, dram = [], DramConfig(bytes_per_cycle=24)
     for name, benchmark in BENCHMARKS.items():
         own, assembler = benchmark.configure(config), Assembler()
         check = benchmark.build(assembler, own)
