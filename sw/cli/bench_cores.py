@@ -26,6 +26,10 @@ class _Options(benches.ManyRuns):
     cores: Annotated[str, typer.Option(
         "--cores", metavar="A,B,...", help="Numbers of cores; speedups are over the first.",
         rich_help_panel="Hardware")] = "1,2,4,6"
+    in_step: Annotated[bool, typer.Option(
+        "--in-step", help="Give each core the same share of the L2, of the memory ports and of the "
+        "bandwidth, whatever their number: those of the cores of the preset.",
+        rich_help_panel="Hardware")] = False
     schedules: Annotated[str, typer.Option(
         "--schedules", metavar="A,B,...", rich_help_panel="Algorithm")] = "vm,em,weaver"
     splits: Annotated[str, typer.Option(
@@ -51,8 +55,9 @@ def _cores(asked):
     asked.check_files(asked.graphs)
     for name in names:
         known_schedules.make(name).check_config(config)
-    configs = [config.replace(cores=number, name=config.name)
-               for number in options.numbers(asked.cores, "--cores")]
+    machines = dict(comparison.in_step(config, memory, number) if asked.in_step
+                    else (config.replace(cores=number, name=config.name), memory)
+                    for number in options.numbers(asked.cores, "--cores"))
     grid = comparison.grid({
         "graph": asked.pairs(asked.graphs, comparison.GRAPHS), "algorithm": asked.chosen,
         "schedule": names, "split": options.names(asked.splits, "--splits", SPLITS)},
@@ -62,14 +67,15 @@ def _cores(asked):
         plan = case.plan
         return (f" on {cores} cores: {plan.algorithm} {plan.schedule} {plan.split} "
                 f"{pathlib.Path(case.graph).name}")
-    every = {each: asked.measure(grid, each, memory,
+    every = {each: asked.measure(grid, each, own,
                                  lambda case, each=each: describe(case, each.cores))
-             for each in configs}
+             for each, own in machines.items()}
     cost = launch_cycles(config) if asked.launch_cycles is None else asked.launch_cycles
     out = console()
-    out.print(_table(every, memory, cost))
+    last, of_last = list(machines.items())[-1]
+    out.print(_table(every, of_last, cost))
     out.print(f"Cycles have {cost:,} for each launch.")
-    out.print(f"Shares of all cycles on {configs[-1].cores} cores:")
+    out.print(f"Shares of all cycles on {last.cores} cores:")
     for name, text in comparison.LIMITS.items():
         out.print(f"  {name:8} {text}")
     benches.end(out, [record for found in every.values() for record in found.records.values()])

@@ -1,12 +1,14 @@
 """The same work on more and more cores: speedups, and the limits of the speedups."""
 
+from hw.config import HardwareConfig
 from hw.registers import memory_lines
+from sim.memories import SimulatedDram
 from sw.study.benchmarks.batch import Case
 from sw.study.benchmarks.grid import Grid
 from sw.study.benchmarks.schedules import DIRECTIONS, plan
 
 
-__all__ = ["GRAPHS", "LIMITS", "RESOURCES", "grid", "limits"]
+__all__ = ["GRAPHS", "LIMITS", "RESOURCES", "grid", "in_step", "limits"]
 
 
 #: Graphs of three kinds: skewed, with communities of like degrees, and of low even degree.
@@ -36,6 +38,19 @@ def grid(axes, iterations, weights=None) -> Grid:
     return Grid(axes, lambda graph, algorithm, schedule, split: Case(graph[0], graph[1], plan(
         algorithm, iterations, direction=DIRECTIONS[algorithm][0], schedule=schedule,
         split=split), weights))
+
+
+def in_step(config, dram, cores) -> tuple[HardwareConfig, SimulatedDram]:
+    """The hardware with another number of cores, and its memory, such that a core keeps its share
+    of the L2, of the memory ports and of the bandwidth. There is at least one bank and one port.
+    Raises ConfigError for what is not legal."""
+    if cores == config.cores:
+        return config, dram
+    shares = {name: max(1, getattr(config, name) * cores // config.cores)
+              for name in ("l2_banks", "memory_ports")}
+    changed = config.replace(cores=cores, name=config.name, **shares,
+                             l2_bytes=config.l2_bytes * cores // config.cores)
+    return changed, dram.with_peak(changed, dram.peak_bytes(config) * cores / config.cores)
 
 
 def limits(counters, config, dram) -> dict:

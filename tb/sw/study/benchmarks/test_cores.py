@@ -5,11 +5,12 @@ import json
 import pytest
 
 from checks.campaign.machines import CORES
-from hw.config import preset
+from hw.config import ConfigError, preset
 from hw.control import launch_cycles
 from sim.dram import DramConfig
+from sim.memories import dram_of
 from sw.study.benchmarks.batch import total_cycles
-from sw.study.benchmarks.cores import LIMITS, grid, limits
+from sw.study.benchmarks.cores import LIMITS, grid, in_step, limits
 from sw.cli.main import main
 from sw.device import Device
 from tb.sw.graphs import random_graph
@@ -44,6 +45,23 @@ def test_limits_are_shares_of_what_there_is():
     assert limits(slow, config, DramConfig())["DRAM"] == 0
 
 
+@pytest.mark.parametrize("cores, banks, ports, size, ratio", [
+    (1, 1, 1, 1 << 17, "25/8"), (2, 2, 1, 1 << 18, "25/16"), (16, 16, 8, 1 << 21, "25/16")])
+def test_in_step(cores, banks, ports, size, ratio):
+    """A core of preset ``gpu`` has a bank, half a port and 128 KiB; a port has a channel."""
+    gpu = preset("gpu")
+    config, dram = in_step(gpu, dram_of({}, gpu), cores)
+    assert config == gpu.replace(cores=cores, l2_banks=banks, memory_ports=ports, l2_bytes=size,
+                                 name="gpu")
+    assert dram == dram_of({"ratio": ratio}, gpu)
+    assert dram.peak_bytes(config) == pytest.approx(0.16 * 32 * cores)
+
+
+def test_in_step_not_legal():
+    with pytest.raises(ConfigError, match="l2_bytes = 393216: must be 0 or a power of two"):
+        in_step(preset("gpu"), DramConfig(), 3)
+
+
 def _with(command, option, value):
     """A command line with a different value of an option."""
     if option not in command:
@@ -70,6 +88,8 @@ def test_command(tmp_path, capsys):
     for option, message in (("--cores", "must be numbers"), ("--splits", "static, counter")):
         assert main(_with(command, option, "many")) == 2
         assert message in capsys.readouterr().err
+    assert main([*command, "--in-step"]) == 0       # one core is as before, two have more
+    assert len(path.read_text().splitlines()) == 6
     assert main(_with(command, "--cores", "17")) == 2
     assert "cores = 17: must be 1 to 16" in capsys.readouterr().err
 
