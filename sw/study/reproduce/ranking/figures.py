@@ -25,8 +25,20 @@ __all__ = ["Correlation", "Operators", "WaysOf", "WorkOfWays"]
 
 #: Schedules with the constants of CUDA's text: an edge at a time, and the degrees from which a
 #: warp or a CTA takes a vertex.
-_TEXTS = {"em": "em:unroll=1", "strict": "strict:unroll=1", "wm": "wm:unroll=1",
-          "cm": "cm:unroll=1", "etwc": "etwc:unroll=1", "twc": "twc:warp=32:core=256:unroll=1"}
+_TEXTS = {"vm": "vm:unroll=1", "em": "em:unroll=1", "strict": "strict:unroll=1",
+          "wm": "wm:unroll=1", "cm": "cm:unroll=1", "etwc": "etwc:unroll=1",
+          "twc": "twc:warp=32:core=256:unroll=1"}
+
+#: Programs whose rows of edges end early when they are pulled.
+_ENDING = ("bfs",)
+
+
+def _text(way, algorithm):
+    """The schedule of a way with the constants of CUDA's text. Only a lane that pulls a whole row
+    by itself has several edges under way: nothing there waits for an old word or for an exit."""
+    if way.schedule == "vm" and way.direction == "pull" and algorithm not in _ENDING:
+        return "vm"
+    return _TEXTS[way.schedule]
 
 
 def _atomics(way):
@@ -97,8 +109,7 @@ class _Ranked(Figure):
             if way not in gpu.records[pairs[graph].graph].get(algorithm, {}):
                 return None
             return on_graph(graph, algorithm, Compared, weights=_WEIGHTS, direction=way.direction,
-                            schedule=_TEXTS.get(way.schedule, way.schedule),
-                            atomics=_atomics(way))
+                            schedule=_text(way, algorithm), atomics=_atomics(way))
         return Grid({"graph": pairs, "algorithm": self.algorithms, "way": WAYS}, make)
 
     def further(self, setting):
