@@ -393,6 +393,8 @@ _OPERATORS = {
 def _folded(node):
     """The simpler value of a node; None if there is none."""
     args, width = node.args, node.width
+    if node.kind == "lowest" and width == 1:
+        node.kind = "&"
     if node.kind == "choose":
         return _folded_choose(node)
     if node.kind == "m":
@@ -436,10 +438,6 @@ def _folded(node):
         return _shifted(args[0], args[1][0].low, width, left=node.kind == "<<")
     if node.kind in ("lowest", "lowest-bit") and args[0] == constant(0, 1):
         return constant(0, width)
-    if node.kind == "lowest" and width == 1:
-        if args[0] == constant(1, 1):
-            return args[1]
-        node.kind = "&"
     return None
 
 

@@ -63,13 +63,13 @@ def reduce_word(k, operation, word, pointer, changed=None, later=None, fresh=Fal
                 a.or_(changed, word, before)
                 a.xor(changed, changed, before)
 
-    def wait():
-        a.mv(before, before)
+    def finish():
+        if changed is not None:
+            compare()
+        if waits:
+            a.mv(before, before)
 
-    if changed is not None:
-        compare() if later is None else later.append(compare)
-    if waits:
-        wait() if later is None else later.append(wait)
+    finish() if later is None else later.append(finish)
 
 
 class Private:

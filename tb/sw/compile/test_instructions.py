@@ -4,7 +4,7 @@ A table has a row for each of some three hundred plans, with every schedule and 
 format, frontier and program, and every way of launching. A row has exact numbers of the program
 (instructions, registers, instructions from loads to the use of their words, marks of each phase,
 bytes of local memory and of memory) and of a run on the functional simulator (what the host starts,
-instructions of all cores and of the busiest, active lanes).
+instructions of all cores and of the busiest, active lanes), and the frontier that it settles on.
 
 Wrong results fail elsewhere. This table is for reviewers: a change of the compiler that costs or
 saves instructions alone changes rows. Whoever means the change writes the table anew, reads the
@@ -102,7 +102,9 @@ GROUPS = {
     "mixed": ["bfs direction=auto", "bfs schedule=vm | bfs schedule=em when frontier>=0.2",
               "kcore schedule=vm s0:s1.schedule=em s0:s1.direction=pull",
               "sssp(delta=8) schedule=vm", "sssp(delta=8) schedule=tile fusion=yes",
-              "pagerank(iterations=2) schedule=tile:resident=yes split=counter"],
+              "pagerank(iterations=2) schedule=tile:resident=yes split=counter",
+              *plans(["sssp", "cc", "kcore"], field("schedule", ["em", "weaver", "graphpeg"]),
+                     ["fusion=yes", "atomics=return"])],
 }
 
 #: The same for other hardware: {name: (changes of the configuration; plans)}.
@@ -122,7 +124,7 @@ HARDWARE = {
 
 
 COLUMNS = ("code", "registers", "ahead", "phases", "local", "memory", "starts", "executed",
-           "busiest", "lanes")
+           "busiest", "lanes", "frontier")
 
 
 @functools.cache
@@ -149,7 +151,8 @@ def numbers(plan, config):
     phases = "/".join(str(marks[phase]) for phase in range(len(PHASES)))
     return (len(words), len(registers), _ahead(found[word] for word in words), phases, local.size,
             task.buffers.size, result.orders, result.instructions,
-            max(core["instructions"] for core in result.core_counters), result.counters["lanes"])
+            max(core["instructions"] for core in result.core_counters), result.counters["lanes"],
+            result.frontier or "-")
 
 
 def _ahead(code):
@@ -166,7 +169,7 @@ def _ahead(code):
 
 
 def _wide(name):
-    return 16 if name == "phases" else 9
+    return {"phases": 16, "frontier": 18}.get(name, 9)
 
 
 def table(asked, config):
