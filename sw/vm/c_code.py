@@ -362,7 +362,7 @@ class FunctionCode:
             case ir.Local():
                 return self._local(node.name)
             case ir.VectorLoad():
-                own = not self.function.of_edge and isinstance(node.index, ir.Local) \
+                own = isinstance(node.index, ir.Local) \
                     and node.index.name == self.function.parameters[0]
                 word = self._load(node.vector, self._checked(node, node.index),
                                  own and node.vector in self._stored)

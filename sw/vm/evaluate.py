@@ -58,7 +58,7 @@ class Evaluator:
         ----------
         function : Function
         calls : sequence of uint64 arrays
-            The parameters of all calls.
+            The parameters of all calls, which are one at least.
         store, reduce : callable
             ``store(vector, vertices, words)``, ``reduce(node, vertices, words, lost)``, where
             ``lost`` says of each candidate whether it is a number above the largest; None if none
@@ -128,7 +128,7 @@ class Evaluator:
         """The vertices of an index. Raises UserError if one is ``none``."""
         vertices = self.value(node.vertex if isinstance(node, ir.Degree) else node.index, env,
                               count)
-        if vertices.size and int(vertices.max()) >= self._graph.num_vertices:
+        if int(vertices.max()) >= self._graph.num_vertices:
             self._fail("index", node, int(vertices.max()) ^ WORD - 1)
         return vertices
 

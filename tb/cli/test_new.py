@@ -60,7 +60,8 @@ def test_refused(capsys, tmp_path, name, words):
 
 @pytest.mark.parametrize("text, words", [
     (None, "there is no such file"), ("a = 1\nb = (\n", "unit.py:2: "), ("x = 1\n", "no VARIANT"),
-    ("import nothing_there\n", "unit.py:1: ModuleNotFoundError")])
+    ("import nothing_there\n", "unit.py:1: ModuleNotFoundError"),
+    ("import json\na = json.loads('[')\n", "unit.py:2: JSONDecodeError")])
 def test_a_file_is_wrong(tmp_path, text, words):
     if text is not None:
         (tmp_path / "unit.py").write_text(text)

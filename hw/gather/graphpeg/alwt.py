@@ -190,7 +190,7 @@ class AdjacencyTable(wiring.Component):
             or [Mux(is_ends, arrival.data[0], other[1]) - Mux(is_ends, other[0], arrival.data[0])
                 for other in [self._looked_up(m, (sindices, eindices))]]
         came = Signal(32)
-        m.d.comb += came.eq(sum(Mux(arrival.mask[2 * i], size[:32], 0)
+        m.d.comb += came.eq(sum(Mux(arrival.mask[2 * i], size, 0)
                                 for i, size in enumerate(sizes)))
         m.d.sync += self.came.eq(Mux(complete, came, 0))
         self._search(m, status, index, reads, visits, shown_place, shown_index)

@@ -1,7 +1,8 @@
 """Tests of GraphPEG's exchange unit, in a unit whose control processor the bench plays.
 
 ============================  ====================================================================
-donation                      the_largest_entry_is_halved, entries_of_a_group_are_halved
+donation                      the_largest_entry_is_halved, entries_of_a_group_are_halved,
+                              the_largest_entry_is_found
 reception                     an_entry_is_received, a_row_that_is_not_full_waits
 end                           the_end_waits_to_be_told, starts_follow
 REFS                          refs_count_edges
@@ -95,6 +96,28 @@ async def entries_of_a_group_are_halved(dut):
     assert core.nothing == 1
     core.pool.clear()
     assert len(await _popped(core)) == core.threads * (rows + 1) + 3
+
+
+async def _full(core, place):
+    """The buffer is full, a row is on offer, and entries from 2 on fill the table. One of them has
+    40 edges, each other one a row."""
+    await core.launch()
+    degrees = [core.threads] * (4 * core.config.alwt_entries)
+    degrees[0] *= core.config.edge_buffer_rows + core.warps
+    degrees[place] = 40
+    core.use(Graph(degrees))
+    core.start_range(0, len(degrees))
+    await core.rest()
+
+
+@cocotb.test()
+async def the_largest_entry_is_found(dut):
+    """In each place of the table, or in some of a large one."""
+    core = await ExchangingCore.start(dut)
+    entries = core.config.alwt_entries
+    for place in {*range(2, entries + 2, -(-entries // 16)), entries + 1}:
+        await _full(core, place)
+        assert _parts(core, [await core.donation()]) == [(place, 0, 20)]
 
 
 @cocotb.test()
@@ -253,7 +276,7 @@ def _run(simulator, fields, names, **amounts):
 
 
 _DIRECTED = ["the_largest_entry_is_halved", "entries_of_a_group_are_halved",
-             "an_entry_is_received", "a_row_that_is_not_full_waits",
+             "the_largest_entry_is_found", "an_entry_is_received", "a_row_that_is_not_full_waits",
              "the_end_waits_to_be_told", "starts_follow", "refs_count_edges"]
 
 _RANDOM = ["exchanges_against_golden", "launches_at_any_time"]

@@ -89,6 +89,10 @@ ALIKE = [
     (of_vertex("y[v] = uint(v) ^ u"), of_vertex("y[v] = u ^ uint(v)")),
     (of_vertex("y[v] = max(x[v], y[v])"), of_vertex("y[v] = max(y[v], x[v])")),
     (of_edge("x[dst].min(x[src] + weight)"), of_edge("x[dst].min(weight + x[src])")),
+    # the host has computed its numbers before: only the other operand may fail
+    (of_vertex("y[v] = max(y[v] // x[v], u - 1)"), of_vertex("y[v] = max(u - 1, y[v] // x[v])")),
+    (of_vertex("b[v] = y[v] + x[v] == u - 1"), of_vertex("b[v] = u - 1 == y[v] + x[v]")),
+    (of_vertex("b[v] = b[v] and u - 1 > u"), of_vertex("b[v] = u - 1 > u and b[v]")),
     # truth
     (of_vertex("if x[v] == infinity: y[v] = 1"), of_vertex("if infinity == x[v]: y[v] = 1")),
     (of_vertex("if x[v] != infinity: y[v] = 1"), of_vertex("if x[v] < infinity: y[v] = 1")),

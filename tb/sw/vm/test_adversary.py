@@ -267,6 +267,8 @@ FALSE = [
     ("pagerank", "collect", fact(facts.Void, itself=True, source=None, target=None)),
     ("hops", "relax", fact(facts.Void, itself=False, source=(("distance", 0),), target=None)),
     ("bfs", "visit", fact(facts.Void, itself=False, source=None, target=(("depth", WORD - 1),))),
+    ("bfs", "visit", fact(facts.Void, itself=False, source=(("depth", WORD - 1),),
+                          target=(("depth", WORD - 1),))),
     ("bfs", "loop 0", fact(facts.Affine, lines=(facts.Line("level", 1, 1, 0),))),
     ("bc", "loop 1", fact(facts.Affine, lines=(facts.Line("level", None, 1, 0),))),
     ("harmless", "loop 0", fact(facts.Stamps, stamps=(
