@@ -58,7 +58,7 @@ EXTRAS = {
                            "mkdocstrings_handlers", "wavedrom")),
     "test": Extra("test, mutants; with those of the commands", (
         "cocotb", "hypothesis", "ipykernel", "nbclient", "pandas", "playwright", "polars",
-        "xdist")),
+        "softfloatpy", "xdist")),
     "dev": Extra("lint, lock", ("pyright", "ruff", "uv")),
 }
 

@@ -12,6 +12,7 @@ from base import numbers
 from base.errors import ConfigError
 from hw.gather.variant import GatherVariant
 from hw.gather.variants import VARIANTS
+from hw.operations import Unit
 
 
 __all__ = ["LEGAL", "PRESETS", "ConfigError", "HardwareConfig", "Legal", "preset"]
@@ -90,6 +91,7 @@ LEGAL = {
     "scu_request_bytes": Legal((2 << 10, 10 << 10, 38 << 10), "2048, 10240 or 38912"),
     "scu_hash_bytes": Legal((2 << 10, 6 << 10, 18 << 10), "2048, 6144 or 18432"),
     "divider": _one_of("none", "serial"),
+    "float": _one_of("none", "half", "full"),
     "pipeline": _one_of("short", "long"),
     "counters": _one_of(False, True),
     "trace": _one_of(False, True),
@@ -203,6 +205,10 @@ class HardwareConfig:
     scu_hash_bytes: int = 18 << 10
     #: ``"serial"``: one bit of the quotient a cycle; ``"none"``: division instructions are illegal.
     divider: str = "serial"
+    #: Single-precision floats in the integer registers. ``"full"``: each lane has a pipeline;
+    #: ``"half"``: two lanes share one, and an instruction takes two cycles; ``"none"``:
+    #: floating-point instructions are illegal.
+    float: str = "none"
     #: ``"short"``: the fewest cycles; ``"long"``: more pipeline registers, for the clock of an
     #: FPGA.
     pipeline: str = "short"
@@ -238,6 +244,9 @@ class HardwareConfig:
             self._refuse("exchange_interval", "must be 0 with one core: there is no core to "
                          "exchange edges with")
         self._check_sectors()
+        if self.float == "half" and self.threads == 1:
+            self._refuse("float", "must be 'none' or 'full' with one lane: there are no two lanes "
+                         "to share a pipeline")
         if self.group_warps > self.warps:
             self._refuse("group_warps", f"must be at most warps ({self.warps})")
         groups = self.warps // (self.group_warps or self.warps)
@@ -385,6 +394,22 @@ class HardwareConfig:
     def combines(self) -> bool:
         """Whether lanes that perform an atomic on one word share an access."""
         return self.combine == "lanes"
+
+    @property
+    def floats(self) -> bool:
+        """Whether there are floating-point instructions."""
+        return self.float != "none"
+
+    @property
+    def float_lanes(self) -> int:
+        """Lanes that a floating-point instruction enters at a time."""
+        return self.threads // 2 if self.float == "half" else self.threads
+
+    @property
+    def units(self) -> tuple[Unit, ...]:
+        """The execution units of which a core may have instructions, in the order of their
+        numbers."""
+        return tuple(unit for unit in Unit if self.floats or unit is not Unit.FLOAT)
 
     @property
     def long(self) -> bool:

@@ -9,10 +9,10 @@ import functools
 from collections.abc import Mapping
 
 from hw.isa import Csr, Instruction, decode, immediate
-from hw.operations import Format, MemOp, Unit
+from hw.operations import Format, MemOp, RoundingMode, Unit
 
 
-__all__ = ["REGISTER_NAMES", "Operands", "disassemble", "operands", "parameters", "text"]
+__all__ = ["DYNAMIC", "REGISTER_NAMES", "Operands", "disassemble", "operands", "parameters", "text"]
 
 
 #: ABI name of each register.
@@ -22,6 +22,10 @@ REGISTER_NAMES = (
 )
 
 _CSRS = frozenset(Csr)
+
+#: The rounding mode that assembly text leaves out, and the names of the others.
+DYNAMIC = RoundingMode.DYNAMIC.value
+_MODES = ("rne", "rtz", "rdn", "rup", "rmm")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -36,6 +40,7 @@ class Operands:
     #: 20 bits of LUI and AUIPC unsigned).
     imm: int = 0
     csr: int = 0  #: CSR number.
+    rm: int = 0  #: Value of the rounding mode.
 
     @property
     def destinations(self) -> tuple[int, int]:
@@ -53,7 +58,7 @@ def operands(word: int) -> Operands | None:
         return None
     fields = {name: word >> shift & 0x1F
               for name, shift in (("rd", 7), ("rs1", 15), ("rs2", 20), ("rs3", 27))}
-    fields |= {"csr": word >> 20, "imm": immediate(row.format, word)}
+    fields |= {"csr": word >> 20, "imm": immediate(row.format, word), "rm": word >> 12 & 7}
     return Operands(row, **{name: fields[name] for name in parameters(row)})
 
 
@@ -62,7 +67,8 @@ def parameters(row: Instruction) -> list[str]:
     sources = [f"rs{digit}" for digit in "123" if digit in row.named]
     match row.format:
         case Format.R | Format.R4:
-            return ["rd"] * row.writes + sources + ["imm"] * row.numbered
+            return (["rd"] * row.writes + sources + ["imm"] * row.numbered
+                    + ["rm"] * row.rounds)
         case Format.AMO:
             return ["rd", "rs2", "rs1"]
         case Format.I if row.op is MemOp.FENCE:
@@ -91,7 +97,9 @@ def text(row: Instruction, fields: Mapping[str, object]) -> str:
     if row.format is Format.AMO:
         return f"{row.name} {fields['rd']}, {fields['rs2']}, ({fields['rs1']})"
     texts = [value.name.lower() if isinstance(value, Csr) else str(value)
-             for value in fields.values()]
+             for name, value in fields.items() if name != "rm"]
+    if fields.get("rm", DYNAMIC) != DYNAMIC:
+        texts.append(_MODES[fields["rm"]])
     return f"{row.name} {', '.join(texts)}".rstrip()
 
 
@@ -106,6 +114,8 @@ def disassemble(word: int, pc: int = 0) -> str:
 
     def shown(name: str) -> object:
         value: int = getattr(found, name)
+        if name == "rm":
+            return value
         if name.startswith("r"):
             return REGISTER_NAMES[value]
         if name == "csr":

@@ -4,17 +4,19 @@ import dataclasses
 
 from amaranth.lib import enum
 
-from hw.operations import AmoOp, BranchOp, Format, Unit
+from hw.operations import AmoOp, BranchOp, FloatDivOp, Format, Unit
 
 
-__all__ = ["AMO", "AUIPC", "BRANCH", "CUSTOM_0", "CUSTOM_1", "JAL", "JALR", "LOAD", "LUI",
-           "MISC_MEM", "OP", "OP_IMM", "STORE", "SYSTEM", "Instruction", "gather"]
+__all__ = ["AMO", "AUIPC", "BRANCH", "CUSTOM_0", "CUSTOM_1", "JAL", "JALR", "LOAD", "LUI", "MADD",
+           "MISC_MEM", "MSUB", "NMADD", "NMSUB", "OP", "OP_FP", "OP_IMM", "STORE", "SYSTEM",
+           "Instruction", "gather"]
 
 
 LOAD, STORE, AMO = 0x03, 0x23, 0x2F
 OP_IMM, OP, LUI, AUIPC = 0x13, 0x33, 0x37, 0x17
 BRANCH, JALR, JAL = 0x63, 0x67, 0x6F
 MISC_MEM, SYSTEM = 0x0F, 0x73
+OP_FP, MADD, MSUB, NMSUB, NMADD = 0x53, 0x43, 0x47, 0x4B, 0x4F
 CUSTOM_0, CUSTOM_1 = 0x0B, 0x2B
 
 
@@ -24,8 +26,8 @@ class Instruction:
     name: str  #: Mnemonic, as the assembler takes it.
     format: Format  #: Operand layout.
     unit: Unit  #: Execution unit.
-    #: enum member. Operation of the unit: an ``AluOp``, ``MulOp``, ``DivOp``, ``CrossOp``,
-    #: ``MemOp``, ``WarpOp`` or ``GatherOp``.
+    #: enum member. Operation of the unit: an ``AluOp``, ``MulOp``, ``DivOp``, ``FloatDivOp``,
+    #: ``FloatOp``, ``CrossOp``, ``MemOp``, ``WarpOp`` or ``GatherOp``.
     op: enum.Enum
     #: int or None. Fixed fields; ``None`` where the format has operand bits instead. ``funct7`` is
     #: the 2-bit ``funct2`` of ``R4``, and the whole upper 12 bits of ``N``.
@@ -38,6 +40,7 @@ class Instruction:
     writes: bool = False  #: Whether ``rd`` is written.
     branch: BranchOp = BranchOp.NONE  #: For ALU instructions, the effect on the PC.
     amo: AmoOp | None = None  #: For atomics, the operation.
+    second: int = 0  #: Fixed number in the place of ``rs2``, where it names no register.
     size: int = 2  #: For memory instructions, log2 of the access size in bytes.
     signed: bool = False  #: For loads, whether the value is sign-extended.
     once: bool = False  #: For loads, whether the line is not wanted again soon.
@@ -61,7 +64,19 @@ class Instruction:
         field's values with which the instruction exists; ``None`` if it always exists."""
         if self.unit is Unit.GATHER:
             return "gather", self.variants
+        if self.is_float:
+            return "float", ("half", "full")
         return ("divider", ("serial",)) if self.unit is Unit.DIV else None
+
+    @property
+    def is_float(self) -> bool:
+        """Whether the instruction is of floating point: it may raise flags."""
+        return self.unit is Unit.FLOAT or isinstance(self.op, FloatDivOp)
+
+    @property
+    def rounds(self) -> bool:
+        """Whether the instruction has a rounding mode, in the place of funct3."""
+        return self.is_float and self.funct3 is None
 
     def exists(self, config) -> bool:
         """Whether a configuration has the instruction."""
@@ -80,7 +95,7 @@ class Instruction:
     @property
     def match(self) -> int:
         """The encoding with all operand bits zero."""
-        word = self.opcode
+        word = self.opcode | self.second << 20
         if self.funct3 is not None:
             word |= self.funct3 << 12
         if self.funct7 is not None:

@@ -4,8 +4,9 @@ The decoder (:mod:`hw.core.decode`), the assembler (:mod:`sw.compile.asm.assembl
 instruction-set simulator (:mod:`sw.golden.simulator`) and the generated ISA page all use
 :data:`INSTRUCTIONS`. The encoding of an instruction is written only here.
 
-RV32IM, Zaamo, AMOCAS.W of Zacas, FENCE and Zicsr follow the RISC-V unprivileged specification; the
-SIMT instructions follow Vortex 2.x; the Weaver instructions follow SparseWeaver, table 4.2.
+RV32IM, Zaamo, AMOCAS.W of Zacas, FENCE, Zicsr and Zfinx follow the RISC-V unprivileged
+specification; the SIMT instructions follow Vortex 2.x; the Weaver instructions follow SparseWeaver,
+table 4.2.
 """
 
 import dataclasses
@@ -15,14 +16,15 @@ from amaranth.lib import enum
 
 from hw.gather.variants import VARIANTS
 from hw.instruction import (AMO, AUIPC, BRANCH, CUSTOM_0, CUSTOM_1, JAL, JALR, LOAD, LUI,
-                            MISC_MEM, OP, OP_IMM, STORE, SYSTEM, Instruction)
-from hw.operations import (AluOp, AmoOp, BranchOp, CrossOp, DivOp, Format, MemOp, MulOp, Unit,
-                           WarpOp)
+                            MADD, MISC_MEM, MSUB, NMADD, NMSUB, OP, OP_FP, OP_IMM, STORE, SYSTEM,
+                            Instruction)
+from hw.operations import (AluOp, AmoOp, BranchOp, CrossOp, DivOp, FloatDivOp, FloatOp, Format,
+                           MemOp, MulOp, RoundingMode, Unit, WarpOp)
 
 
 __all__ = [
     "Instruction", "INSTRUCTIONS", "BY_NAME", "Csr", "Cause", "MemoryMap", "UNMAPPED", "CSR_DOCS",
-    "CAUSE_DOCS", "PHASES", "STACK_POINTER", "encode", "decode", "immediate",
+    "CAUSE_DOCS", "FLOAT_CSRS", "PHASES", "STACK_POINTER", "encode", "decode", "immediate",
 ]
 
 
@@ -66,6 +68,9 @@ CAUSE_DOCS = {
 
 class Csr(enum.IntEnum):
     """Control and status registers. Vortex 2.x defines the numbers of all but ``PHASE``."""
+    FFLAGS       = 0x001
+    FRM          = 0x002
+    FCSR         = 0x003
     MSCRATCH     = 0x340
     PHASE        = 0x7C0
     CYCLE        = 0xC00
@@ -83,6 +88,11 @@ class Csr(enum.IntEnum):
 
 
 CSR_DOCS = {
+    Csr.FFLAGS: "exception flags of this warp (read and write): bit 0 inexact, 1 underflow, 2 "
+                "overflow, 3 division by zero, 4 invalid",
+    Csr.FRM: "rounding mode of this warp (read and write): 0 to nearest, ties to even; 1 to zero; "
+             "2 down; 3 up; 4 to nearest, ties away from zero; others as 0",
+    Csr.FCSR: "`frm` in bits 7:5 and `fflags` in bits 4:0 (read and write)",
     Csr.MSCRATCH: "kernel argument pointer, set by the launch (read-only)",
     Csr.PHASE: "phase of this warp, 0 to 5 (read and write); cycle counters are split by phase",
     Csr.CYCLE: "cycles since the launch, low half",
@@ -98,6 +108,20 @@ CSR_DOCS = {
     Csr.NUM_WARPS: "warps per core",
     Csr.NUM_CORES: "cores",
 }
+
+#: The CSRs that only a configuration with floating point has.
+FLOAT_CSRS = (Csr.FFLAGS, Csr.FRM, Csr.FCSR)
+
+
+def csrs(config) -> tuple[Csr, ...]:
+    """The CSRs of a configuration."""
+    return tuple(csr for csr in Csr if config.floats or csr not in FLOAT_CSRS)
+
+
+def writable_csrs(config) -> tuple[Csr, ...]:
+    """Those of them that an instruction may write."""
+    return (Csr.PHASE, *FLOAT_CSRS) if config.floats else (Csr.PHASE,)
+
 
 #: Number of the register that the ABI of RISC-V makes the stack pointer.
 STACK_POINTER = 2
@@ -137,6 +161,16 @@ def _mul(name, op, doc):
 
 def _div(name, op, doc):
     return Instruction(name, Format.R, Unit.DIV, op, OP, 4 + op.value, 1, "12", True, doc=doc)
+
+
+def _float(name, op, reads, funct7, doc, *, funct3=None, second=0):
+    unit = Unit.DIV if isinstance(op, FloatDivOp) else Unit.FLOAT
+    return Instruction(name, Format.R, unit, op, OP_FP, funct3, funct7, reads, True, second=second,
+                       doc=doc)
+
+
+def _fused(name, op, opcode, doc):
+    return Instruction(name, Format.R4, Unit.FLOAT, op, opcode, None, 0, "123", True, doc=doc)
 
 
 def _cross(name, op, reads, doc):
@@ -276,6 +310,32 @@ _ROWS = (
     _cross("shfl.bfly", CrossOp.BFLY, "12", "rd = rs1 of the lane whose number is this lane's "
            "^ b, see Shuffles"),
     _cross("shfl.idx", CrossOp.IDX, "12", "rd = rs1 of lane b of the segment, see Shuffles"),
+    _fused("fmadd.s", FloatOp.MADD, MADD, "rd = rs1 x rs2 + rs3, rounded once"),
+    _fused("fmsub.s", FloatOp.MSUB, MSUB, "rd = rs1 x rs2 - rs3, rounded once"),
+    _fused("fnmsub.s", FloatOp.NMSUB, NMSUB, "rd = -(rs1 x rs2) + rs3, rounded once"),
+    _fused("fnmadd.s", FloatOp.NMADD, NMADD, "rd = -(rs1 x rs2) - rs3, rounded once"),
+    _float("fadd.s", FloatOp.ADD, "12", 0x00, "rd = rs1 + rs2"),
+    _float("fsub.s", FloatOp.SUB, "12", 0x04, "rd = rs1 - rs2"),
+    _float("fmul.s", FloatOp.MUL, "12", 0x08, "rd = rs1 x rs2"),
+    _float("fdiv.s", FloatDivOp.DIV, "12", 0x0C, "rd = rs1 / rs2"),
+    _float("fsqrt.s", FloatDivOp.SQRT, "1", 0x2C, "rd = square root of rs1"),
+    _float("fsgnj.s", FloatOp.SIGN, "12", 0x10, "rd = rs1 with the sign of rs2", funct3=0),
+    _float("fsgnjn.s", FloatOp.SIGN, "12", 0x10, "rd = rs1 with the opposite sign of rs2",
+           funct3=1),
+    _float("fsgnjx.s", FloatOp.SIGN, "12", 0x10, "rd = rs1, negated if rs2 is negative", funct3=2),
+    _float("fmin.s", FloatOp.SELECT, "12", 0x14, "rd = min(rs1, rs2); the other one of a NaN",
+           funct3=0),
+    _float("fmax.s", FloatOp.SELECT, "12", 0x14, "rd = max(rs1, rs2); the other one of a NaN",
+           funct3=1),
+    _float("fle.s", FloatOp.COMPARE, "12", 0x50, "rd = rs1 <= rs2; invalid with a NaN", funct3=0),
+    _float("flt.s", FloatOp.COMPARE, "12", 0x50, "rd = rs1 < rs2; invalid with a NaN", funct3=1),
+    _float("feq.s", FloatOp.COMPARE, "12", 0x50, "rd = rs1 = rs2", funct3=2),
+    _float("fclass.s", FloatOp.CLASS, "1", 0x70, "rd = a bit for the class of rs1", funct3=1),
+    _float("fcvt.w.s", FloatOp.TO_INT, "1", 0x60, "rd = signed integer of rs1"),
+    _float("fcvt.wu.s", FloatOp.TO_INT, "1", 0x60, "rd = unsigned integer of rs1", second=1),
+    _float("fcvt.s.w", FloatOp.FROM_INT, "1", 0x68, "rd = float of rs1, a signed integer"),
+    _float("fcvt.s.wu", FloatOp.FROM_INT, "1", 0x68, "rd = float of rs1, an unsigned integer",
+           second=1),
 )
 
 
@@ -299,12 +359,13 @@ def _signed_field(value, bits, what, *, even=False):
     return value & (1 << bits) - 1
 
 
-def encode(name, *, rd=0, rs1=0, rs2=0, rs3=0, imm=0, csr=0) -> int:
+def encode(name, *, rd=0, rs1=0, rs2=0, rs3=0, imm=0, csr=0,
+           rm=RoundingMode.DYNAMIC.value) -> int:
     """Encode one instruction as a 32-bit word.
 
     ``imm`` is the value in assembler text: a 12-bit immediate or offset, a shift amount, the byte
     offset of a branch or jump from its own PC, the upper 20 bits of LUI/AUIPC, the 5-bit CSR
-    immediate, or the number in the place of ``rd``.
+    immediate, or the number in the place of ``rd``. ``rm`` is the value of a rounding mode.
 
     Raises
     ------
@@ -318,6 +379,10 @@ def encode(name, *, rd=0, rs1=0, rs2=0, rs3=0, imm=0, csr=0) -> int:
         if not 0 <= register < 32:
             raise ValueError(f"{name}: {label} is {register}, not a register number (0..31)")
     word = row.match | rd << 7
+    if row.rounds:
+        if not _legal_mode(rm):
+            raise ValueError(f"{name}: rounding mode {rm} is not 0 to 4, or 7 for that of frm")
+        word |= rm << 12
     match row.format:
         case Format.R | Format.AMO:
             word |= rs1 << 15 | rs2 << 20
@@ -355,11 +420,15 @@ def encode(name, *, rd=0, rs1=0, rs2=0, rs3=0, imm=0, csr=0) -> int:
     return word
 
 
+def _legal_mode(rm):
+    return rm in [mode.value for mode in RoundingMode]
+
+
 @functools.lru_cache(maxsize=1 << 16)
 def decode(word: int) -> Instruction | None:
     """The table's row for a 32-bit instruction word, or ``None`` if the word is illegal."""
     for row in INSTRUCTIONS:
-        if word & row.mask == row.match:
+        if word & row.mask == row.match and (not row.rounds or _legal_mode(word >> 12 & 7)):
             return row
     return None
 

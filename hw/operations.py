@@ -7,7 +7,8 @@ operation of each instruction.
 from amaranth.lib import enum
 
 
-__all__ = ["Format", "Unit", "AluOp", "MulOp", "DivOp", "CrossOp", "BranchOp", "MemOp", "AmoOp",
+__all__ = ["Format", "Unit", "AluOp", "MulOp", "DivOp", "FloatOp", "FloatDivOp", "RoundingMode",
+           "CrossOp", "BranchOp", "MemOp", "AmoOp",
            "WarpOp", "GatherOp", "GatherSetting", "InputMode", "NONE", "REGISTER"]
 
 
@@ -27,7 +28,7 @@ class Format(enum.Enum):
     N   = "N"      # no operands
 
 
-class Unit(enum.Enum, shape=3):
+class Unit(enum.Enum, shape=4):
     """The execution unit an instruction is issued to."""
     ALU    = 0
     MUL    = 1
@@ -37,6 +38,7 @@ class Unit(enum.Enum, shape=3):
     DIV    = 5
     CROSS  = 6     # votes and shuffles: between the lanes of a warp
     BRANCH = 7     # branches and jumps
+    FLOAT  = 8     # floating point, but for division and roots
 
 
 class AluOp(enum.Enum, shape=4):
@@ -70,6 +72,40 @@ class DivOp(enum.Enum, shape=2):
     DIVU = 1
     REM  = 2
     REMU = 3
+
+
+class FloatOp(enum.Enum, shape=4):
+    """Operations of the floating-point pipeline. The values of the first four are bits: the sign of
+    the product and the sign of the addend change."""
+    MADD     = 0   # rs1 x rs2 + rs3
+    MSUB     = 1
+    NMSUB    = 2
+    NMADD    = 3
+    ADD      = 4
+    SUB      = 5
+    MUL      = 6
+    TO_INT   = 7
+    FROM_INT = 8
+    SIGN     = 9   # sign injection
+    SELECT   = 10  # minimum and maximum
+    COMPARE  = 11
+    CLASS    = 12
+
+
+class FloatDivOp(enum.Enum, shape=3):
+    """Serial operations on floats: operations of the divider beside those of :class:`DivOp`."""
+    DIV  = 4
+    SQRT = 5
+
+
+class RoundingMode(enum.Enum, shape=3):
+    """Rounding modes. The values are RISC-V's."""
+    NEAREST = 0    # ties to even
+    ZERO    = 1
+    DOWN    = 2
+    UP      = 3
+    AWAY    = 4    # to nearest, ties away from zero
+    DYNAMIC = 7    # in an instruction: the mode of the CSR FRM
 
 
 class CrossOp(enum.Enum, shape=3):

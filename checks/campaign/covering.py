@@ -32,6 +32,7 @@ _ORDER = {
     "cores": (1, 1, 1, 1, 1, 1, 2, 3, 4, 5, 6, 7, 8),
     "counters": (True, False, True, True, True),
     "divider": ("serial", "serial", "serial", "none"),
+    "float": ("none", "full", "half", "none"),
     "l1_ways": (8, 4, 2, 1),
     "l2_mshrs": (8, 2, 32, 4, 64, 16),
     "load_queue": (16, 2, 64, 8, 32, 4),

@@ -49,8 +49,8 @@ CONFIGS = {
     "bare": _TINY.replace(name="bare", gather="none", divider="none", counters=False,
                           l1_ways=1, l2_bytes=1 << 9, l2_ways=1, barriers=2),
     "long": _TINY.replace(name="long", warps=4, l1_banks=2, pipeline="long", atomic_words="line",
-                          load_hints=True),
-    "scan": _TINY.replace(name="scan", warps=4, gather="scan", weaver_entries=12),
+                          load_hints=True, float="full"),
+    "scan": _TINY.replace(name="scan", warps=4, gather="scan", weaver_entries=12, float="half"),
     "stream": _TINY.replace(name="stream", warps=4, gather="stream", weaver_entries=12,
                             imem_bytes=1 << 15, local_bytes=1 << 9),
     "eghw": _TINY.replace(name="eghw", warps=4, gather="eghw", weaver_entries=12, eghw_requests=2,
@@ -59,7 +59,7 @@ CONFIGS = {
                               gather_requests=4, edge_buffer_rows=4, imem_bytes=1 << 14,
                               load_hints=True),
     "late": _TINY.replace(name="late", warps=4, local_bytes=1 << 11, table_latency=10, l1_latency=7,
-                          l2_latency=30),
+                          l2_latency=30, divider="none", float="full"),
 }
 
 #: Configurations with several cores.
@@ -68,7 +68,7 @@ CORES = {
                          atomic_words="line", l2_bytes=1 << 10, l2_ways=2, l2_banks=4,
                          memory_ports=2, sector_bytes=8),
     "trio": _TINY.replace(name="trio", cores=3, warps=4, threads=2, imem_bytes=1 << 14,
-                          l2_banks=1, l2_mshrs=2, pipeline="long"),
+                          l2_banks=1, l2_mshrs=2, pipeline="long", float="half"),
 }
 
 _SMALL = _TINY.replace(memory_bytes=1 << 16)

@@ -8,8 +8,8 @@ import numpy as np
 from amaranth.utils import ceil_log2
 
 from hw.config import HardwareConfig
-from hw.isa import INSTRUCTIONS, Csr, MemoryMap
-from hw.operations import Format, Unit
+from hw.isa import FLOAT_CSRS, INSTRUCTIONS, Csr, MemoryMap
+from hw.operations import Format, RoundingMode, Unit
 
 
 __all__ = ["SimpleStatements", "memory_needed"]
@@ -19,7 +19,8 @@ _ALU = [row for row in INSTRUCTIONS if row.unit is Unit.ALU and row.format is Fo
 _IMMEDIATE = [row for row in INSTRUCTIONS if row.unit is Unit.ALU and row.format is Format.I]
 _SHIFTS = [row for row in INSTRUCTIONS if row.format is Format.SH]
 _MUL = [row for row in INSTRUCTIONS if row.unit is Unit.MUL]
-_DIV = [row for row in INSTRUCTIONS if row.unit is Unit.DIV]
+_DIV = [row for row in INSTRUCTIONS if row.unit is Unit.DIV and not row.is_float]
+_FLOATS = [row for row in INSTRUCTIONS if row.is_float]
 _CROSS = [row for row in INSTRUCTIONS if row.unit is Unit.CROSS]
 _AMOS = [row for row in INSTRUCTIONS if row.format is Format.AMO]
 #: One commutative operation for each word of the common region, in this order.
@@ -31,6 +32,11 @@ _CSRS = (Csr.MSCRATCH, Csr.PHASE, Csr.THREAD_ID, Csr.WARP_ID, Csr.CORE_ID, Csr.A
 
 #: Operands at the edges of arithmetic.
 _CORNERS = (0, 1, 2, 31, 32, 0x7FFF_FFFF, 0x8000_0000, 0x8000_0001, 0xFFFF_FFFE, 0xFFFF_FFFF)
+
+#: Floats at the edges: zero, subnormal numbers, the least normal number, 1.0, the largest number,
+#: infinity, a quiet and a signalling NaN.
+_FLOAT_CORNERS = (0, 1, 0x7F_FFFF, 0x80_0000, 0x3F80_0000, 0x7F7F_FFFF, 0x7F80_0000, 0x7FC0_0000,
+                  0x7F80_0001)
 
 _CONSTANT_WORDS = 256
 _PRIVATE_WORDS = 64         # private words of a warp
@@ -116,6 +122,9 @@ class SimpleStatements:
 
     def _simple(self):
         rng = self.rng
+        if self.config.floats and rng.random() < 0.2:
+            self._float()
+            return
         kind = rng.random()
         if kind < 0.3:
             self._compute()
@@ -150,6 +159,40 @@ class SimpleStatements:
             a.emit(row, **fields)
         if rng.random() < 0.1:
             (a.lui if rng.random() < 0.5 else a.auipc)(self._variable(), rng.getrandbits(20))
+
+    def _float(self):
+        """Floating-point instructions, on words of any kind and on numbers that are close to each
+        other, and accesses to the flags and the mode."""
+        a, rng = self.a, self.rng
+        for _ in range(rng.randrange(1, 5)):
+            kind = rng.random()
+            if kind < 0.1:
+                a.li(self._variable(), rng.choice(_FLOAT_CORNERS) | rng.randrange(2) << 31)
+            elif kind < 0.3:
+                self._near_one(self._variable())
+            elif kind < 0.4:
+                a.csrrs(self._variable(), rng.choice(FLOAT_CSRS), a.zero)
+            elif kind < 0.5:
+                csr, rd = rng.choice(FLOAT_CSRS), rng.choice((self._variable(), a.zero))
+                if rng.random() < 0.5:
+                    rng.choice((a.csrrw, a.csrrs, a.csrrc))(rd, csr, self._variable())
+                else:
+                    rng.choice((a.csrrwi, a.csrrsi, a.csrrci))(rd, csr, rng.randrange(32))
+            else:
+                row = rng.choice(_FLOATS)
+                fields = {f"rs{source}": self._variable() for source in row.reads}
+                if row.rounds:
+                    fields["rm"] = rng.choice(list(RoundingMode)).value
+                a.emit(row, rd=self._variable() if rng.random() < 0.9 else a.zero, **fields)
+
+    def _near_one(self, into):
+        """Gives a word an exponent near that of 1.0."""
+        a = self.a
+        with a.scope("bits") as (bits,):
+            a.li(bits, 0x803F_FFFF | self.rng.choice((0, 0x780_0000)))
+            a.and_(into, into, bits)
+            a.li(bits, 0x3C00_0000)
+            a.or_(into, into, bits)
 
     def _corner(self, into):
         """A number at an edge of arithmetic, in all lanes or in the lanes with odd numbers."""

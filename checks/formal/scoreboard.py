@@ -22,8 +22,8 @@ from checks.formal.harness import Harness
 from hw.bits import index_bits
 from hw.core.decode import Decoder, Predecoder, decoded_layout, second_destination
 from hw.core.scheduler import Scheduler
-from hw.isa import INSTRUCTIONS, Csr
-from hw.operations import Format, Unit
+from hw.isa import FLOAT_CSRS, INSTRUCTIONS, csrs, writable_csrs
+from hw.operations import Format
 
 
 __all__ = ["ScoreboardPromise"]
@@ -36,7 +36,7 @@ class ScoreboardPromise(Harness):
         return {
             "launch": In(1), "halt": In(1), "active": In(warps), "resume": In(warps),
             "fetched": In(1), "warp": In(warp_bits), "pc": In(ceil_log2(config.imem_bytes)),
-            "word": In(32), "unit_ready": In(len(Unit)), "barred": In(len(Unit)),
+            "word": In(32), "unit_ready": In(len(config.units)), "barred": In(len(config.units)),
             "written": In(1), "written_warp": In(warp_bits), "written_rd": In(5),
         }
 
@@ -53,17 +53,33 @@ class ScoreboardPromise(Harness):
             "writes", "writes_rs2", "known", "control"))
         rows = [row for row in INSTRUCTIONS if row.exists(self._config)]
         # An unknown CSR, or a write to a read-only CSR, makes a word illegal.
-        exists = Cat(word[20:] == csr for csr in Csr).any()
+        config = self._config
+        exists, may_write = (Cat(word[20:] == csr for csr in some).any()
+                             for some in (csrs(config), writable_csrs(config)))
         writes_csr = (word[12:14] == 1) | (word[15:20] != 0)
-        legal = exists & (~writes_csr | (word[20:] == Csr.PHASE))
+        legal = exists & (~writes_csr | may_write)
+        rounds = (word[12:15] <= 4) | (word[12:15] == 7)
         match = {row.name: ((word & row.mask) == row.match)
-                 & (legal if row.format in (Format.CSR, Format.CSI) else 1) for row in rows}
+                 & (legal if row.format in (Format.CSR, Format.CSI) else
+                    rounds if row.rounds else 1) for row in rows}
+        # Flags without a result, behind which nothing may follow; and accesses to flags, which
+        # wait for all registers.
+        only_flags, flags = Signal(), Signal()
+        if config.floats:
+            m.d.comb += [
+                only_flags.eq((word[7:12] == 0)
+                              & Cat(match[row.name] for row in rows if row.is_float).any()),
+                flags.eq(Cat(match[row.name] for row in rows
+                             if row.format in (Format.CSR, Format.CSI)).any()
+                         & Cat(word[20:] == csr for csr in FLOAT_CSRS).any()),
+            ]
         m.d.comb += [
             known.eq(reduce(or_, match.values())),
             writes.eq(Cat(match[row.name] for row in rows if row.writes).any()),
             writes_rs2.eq(Cat(match[row.name] for row in rows if row.writes_rs2).any()),
             # An illegal word stops the core, so no instruction may follow the word.
-            control.eq(~known | Cat(match[row.name] for row in rows if row.control).any()),
+            control.eq(~known | only_flags
+                       | Cat(match[row.name] for row in rows if row.control).any()),
         ]
         for source, signal in reads.items():
             m.d.comb += signal.eq(Cat(match[row.name] for row in rows
@@ -73,8 +89,9 @@ class ScoreboardPromise(Harness):
         m.d.comb += [
             written.eq((Mux(writes, 1 << word[7:12], 0) | Mux(writes_rs2, 1 << fields["2"], 0))
                        & 0xFFFF_FFFE),
-            named.eq((written | reduce(or_, (Mux(reads[source], 1 << field, 0)
-                                             for source, field in fields.items())))
+            named.eq((written | flags.replicate(32)
+                      | reduce(or_, (Mux(reads[source], 1 << field, 0)
+                                     for source, field in fields.items())))
                      & 0xFFFF_FFFE),
         ]
         return named, written, control
@@ -87,13 +104,13 @@ class ScoreboardPromise(Harness):
         # The predecoder of the short pipeline, which is combinational.
         m.submodules.predecoder = predecoder = Predecoder(
             dataclasses.replace(self._config, pipeline="short"))
-        m.submodules.decoder = decoder = Decoder()
+        m.submodules.decoder = decoder = Decoder(self._config)
         named, written, control = self._named(m)
 
         # The model.
 
         held_shape = data.StructLayout({
-            "pc": len(self.pc), "decoded": decoded_layout(), "named": 32, "written": 32,
+            "pc": len(self.pc), "decoded": decoded_layout(self._config), "named": 32, "written": 32,
             "control": 1})
         heads = [Signal(held_shape, name=f"head_{w}") for w in warps]
         nexts = [Signal(held_shape, name=f"next_{w}") for w in warps]
@@ -117,7 +134,8 @@ class ScoreboardPromise(Harness):
         ]
         ready = Signal(len(warps))
         # The units that can take an instruction picked now.
-        takes_now, were_ready = Signal(len(Unit)), Signal(len(Unit))
+        takes_now, were_ready = (Signal(len(self._config.units), name=name) for name in
+                                 ("takes_now", "were_ready"))
         m.d.sync += were_ready.eq(self.unit_ready)
         m.d.comb += takes_now.eq((were_ready if long else self.unit_ready) & ~self.barred)
         had_room = Signal(len(warps))       # room a cycle ago, before that cycle's pick
@@ -275,7 +293,7 @@ class ScoreboardPromise(Harness):
                     (following, f"second_{w}", ~place, ~issues & (counts[w] >= 2)),
                     (head, f"second_{w}", ~place, issues & (counts[w] >= 1))):
                 summary = summaries[name] = Signal(data.StructLayout({
-                    "needs": 32, "units": len(Unit), "follows": 1}))
+                    "needs": 32, "units": len(self._config.units), "follows": 1}))
                 m.d.comb += summary.eq(peek.signal(name))
                 with m.If(present):
                     m.d.comb += [

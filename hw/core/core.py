@@ -8,11 +8,12 @@ F2      the instruction is decoded and buffered
 P       a ready warp is picked (:mod:`hw.core.scheduler`)
 I       the warp's instruction issues: its registers are read
 O       the operands are there; CSRs are read
-X       ALU; addresses and requests leave for the load/store unit and the Weaver; the multiplier and
-        the divider take their operands
+X       ALU; addresses and requests leave for the load/store unit and the Weaver; the multiplier,
+        the floating-point pipelines and the dividers take their operands
 C       decisions for the whole warp are made: branches, thread masks, barriers, errors
-R       a result is written to the registers: from X, from C, or from the multiplier; in a cycle
-        without such a result, that of a load, the divider, or the Weaver
+R       a result is written to the registers: from X, from C, from the multiplier, or from the
+        floating-point pipelines; in a cycle without such a result, that of a load, a divider, or
+        the Weaver
 ======  ===========================================================================================
 
 In the long pipeline each stage takes a cycle. In the short pipeline F1 and F2 share a cycle, P and
@@ -45,6 +46,7 @@ from hw.core.divergence import Divergence, stack_depth
 from hw.core.divider import Divider
 from hw.core.errors import FirstError
 from hw.core.fetch import Fetch
+from hw.core.floating import Floating
 from hw.core.gathering import Gathering
 from hw.core.interface import core_signature, fault_layout
 from hw.core.loads import writeback_layout
@@ -56,6 +58,7 @@ from hw.core.scheduler import Scheduler, issued_layout
 from hw.core.stages import Deciding, Decision, Executing, Issued, Leaving, unit_signals
 from hw.core.trace import Trace, trace_layout
 from hw.core.writeback import WriteBack
+from hw.float.unit import float_latency
 from hw.isa import Cause
 from hw.operations import AluOp, BranchOp, Unit, WarpOp
 from hw.stalls import STALLS
@@ -70,7 +73,8 @@ def late(config: HardwareConfig) -> dict:
     wait."""
     control = Timing(config).extra
     return {Unit.ALU: 0, Unit.BRANCH: control, Unit.WARP: control, Unit.CROSS: control,
-            Unit.MUL: 1 + control}
+            Unit.MUL: 1 + control,
+            **({Unit.FLOAT: float_latency(config)} if config.floats else {})}
 
 
 class Attached(NamedTuple):
@@ -92,7 +96,7 @@ class _Parts:
     """The units that several stages use. Each is a submodule of the core."""
     def __init__(self, m, config):
         m.submodules.fetch = self.fetch = Fetch(config)
-        m.submodules.decoder = self.decoder = Decoder()
+        m.submodules.decoder = self.decoder = Decoder(config)
         m.submodules.scheduler = self.scheduler = Scheduler(config)
         m.submodules.registers = self.registers = RegisterFile(config)
         m.submodules.divergence = self.divergence = Divergence(config)
@@ -101,6 +105,8 @@ class _Parts:
         m.submodules.csrs = self.csrs = CsrFile(config)
         m.submodules.lsu = self.lsu = LoadStoreUnit(config)
         m.submodules.writeback = self.writeback = WriteBack(config)
+        if config.floats:
+            m.submodules.floating = self.floating = Floating(config)
 
 
 class Core(wiring.Component):
@@ -115,6 +121,7 @@ class Core(wiring.Component):
     ALU                                                     3     5
     votes, shuffles                                         3     6
     multiplication                                          4     7
+    float operation; with ``float = "half"`` one more       7    13
     division                                               35    39
     load that hits in L1                                    9    15
     load or atomic of local memory                          9    15
@@ -175,7 +182,8 @@ class Core(wiring.Component):
         cycle as the result of an instruction picked before."""
         delays = late(self._config)
         return Cat(stage[other] for distance, stage in enumerate(under_way, 1)
-                   for other, delay in delays.items() if delay == delays[unit] + distance).any()
+                   for other, delay in delays.items()
+                   if other in stage and delay == delays[unit] + distance).any()
 
     def elaborate(self, platform):
         m = Module()
@@ -194,12 +202,17 @@ class Core(wiring.Component):
         under_way = timing.stage([x.units], [picked, o.units, x.units])
         memory = self._access(m, parts, x, addresses, under_way)
         attached, answered = self._attach(m, parts, x, under_way)
+        if config.floats:
+            answered |= self._compute_floats(m, parts, x, attached, under_way)
+            under_way += [{Unit.FLOAT: bit} for bit in parts.floating.under_way]
         self._admit(m, parts, attached, under_way)
         self._write_back(m, parts, r, attached)
         self._resume(m, parts, c, decision, answered)
         self._report_errors(m, parts, c, decision)
         moving = timing.stage([x.valid],
                               [parts.scheduler.issue, o.valid, x.valid, c.gives_result])
+        if config.floats:
+            moving.append(parts.floating.under_way)
         m.d.comb += self.busy.eq((parts.divergence.active.any() & ~stopped)
                                  | Cat(moving, multiplied).any() | r.valid
                                  | Cat(one.busy for one in attached).any() | parts.writeback.busy)
@@ -211,7 +224,7 @@ class Core(wiring.Component):
     def _fetch(self, m, parts, stopped):
         """F0 to F2: fetch and decode."""
         fetch, decoder, scheduler = parts.fetch, parts.decoder, parts.scheduler
-        decoded = Signal(decoded_layout())
+        decoded = Signal(decoded_layout(self._config))
         m.d.comb += [
             fetch.launch.eq(self.launch), fetch.entry.eq(self.entry),
             fetch.write.eq(self.write), fetch.write_address.eq(self.write_address),
@@ -255,8 +268,8 @@ class Core(wiring.Component):
             o.valid.eq(scheduler.issue & ~drops), o.instruction.eq(issued),
             o.mask.eq(divergence.mask),
         ]
-        picked = unit_signals("i")
-        for unit in Unit:
+        picked = unit_signals(self._config, "i")
+        for unit in self._config.units:
             m.d.comb += picked[unit].eq(scheduler.issued_units.bit_select(unit.value, 1))
             m.d.sync += o.units[unit].eq(picked[unit] & ~drops)
         return picked, o
@@ -269,7 +282,7 @@ class Core(wiring.Component):
         pc, op = o.instruction.pc, o.instruction.decoded
         m.d[self._timing.later] += [
             x.valid.eq(o.valid), x.instruction.eq(o.instruction), x.mask.eq(o.mask),
-            *(x.units[unit].eq(o.units[unit]) for unit in Unit),
+            *(x.units[unit].eq(o.units[unit]) for unit in config.units),
             x.leader.eq(lowest(m, o.mask, name="lowest_lane")),
             x.a.eq(registers.a), x.b.eq(registers.b), x.c.eq(registers.c),
             *(x.second[i].eq(Mux(op.use_imm, op.imm, registers.b[i]))
@@ -426,6 +439,10 @@ class Core(wiring.Component):
             r.result.mask.eq(chosen(product_mask, c.mask, x.mask)),
             r.result.data.eq(chosen(Cat(*products), c_results.as_value(), results.as_value())),
         ]
+        if config.floats:
+            floating = parts.floating
+            with m.If(floating.leaves):
+                m.d.sync += [r.valid.eq(floating.result.rd != 0), r.result.eq(floating.result)]
         return multiplied, r
 
     def _access(self, m, parts, x, addresses, under_way):
@@ -464,9 +481,12 @@ class Core(wiring.Component):
         attached = [Attached(Unit.LSU, parts.lsu.room, parts.lsu.busy)]
         if config.divider != "none":
             m.submodules.divider = divider = Divider(config)
+            starts = x.units[Unit.DIV] & op.writes
+            if config.floats:
+                starts &= ~op.op[2]     # no FloatDivOp
             m.d.comb += [
                 # A division whose destination is x0 is dropped.
-                divider.start.eq(x.units[Unit.DIV] & op.writes), divider.op.eq(op.op),
+                divider.start.eq(starts), divider.op.eq(op.op),
                 divider.warp.eq(warp), divider.rd.eq(op.rd), divider.mask.eq(x.mask),
                 divider.a.eq(x.a), divider.b.eq(x.b),
             ]
@@ -506,14 +526,37 @@ class Core(wiring.Component):
                                      gathering.result, timing.looks_ahead))
         return attached, answered
 
+    def _compute_floats(self, m, parts, x, attached, under_way):
+        """X: floating-point instructions enter the pipelines or their divider, which is attached.
+        Returns the warps whose instruction has nothing left but flags, and has raised them."""
+        floating, csrs, op = parts.floating, parts.csrs, x.instruction.decoded
+        dividing = [stage[Unit.DIV] for stage in under_way]
+        room = ~(Cat(dividing, floating.divider_busy, *(
+            one.busy for one in attached if one.unit is Unit.DIV)).any())
+        m.d.comb += [
+            floating.enter.eq(x.units[Unit.FLOAT]),
+            floating.divides.eq(x.units[Unit.DIV] & op.op[2]),
+            floating.op.eq(op.op), floating.word.eq(op.imm), floating.mode.eq(csrs.mode),
+            floating.warp.eq(x.instruction.warp), floating.mask.eq(x.mask),
+            floating.rd.eq(Mux(op.writes, op.rd, 0)),
+            floating.a.eq(x.a), floating.b.eq(x.b), floating.c.eq(x.c),
+            csrs.raises.eq(floating.raises),
+        ]
+        attached.append(Attached(Unit.DIV, room, floating.divider_busy, floating.divided,
+                                 self._timing.looks_ahead))
+        return floating.resumes
+
     def _admit(self, m, parts, attached, under_way):
         """P: the units for which the scheduler may pick an instruction."""
+        config, units = self._config, self._config.units
         room = {one.unit: one.room for one in attached}
         barred = {unit: self._collides(unit, under_way) for unit in late(self._config)}
         barred |= {one.unit: under_way[0][one.unit] for one in attached if one.room_is_late}
+        if config.float == "half":
+            barred[Unit.FLOAT] |= under_way[0][Unit.FLOAT]
         m.d.comb += [
-            parts.scheduler.unit_ready.eq(Cat(room.get(unit, Const(1)) for unit in Unit)),
-            parts.scheduler.barred.eq(Cat(barred.get(unit, Const(0)) for unit in Unit)),
+            parts.scheduler.unit_ready.eq(Cat(room.get(unit, Const(1)) for unit in units)),
+            parts.scheduler.barred.eq(Cat(barred.get(unit, Const(0)) for unit in units)),
         ]
 
     def _write_back(self, m, parts, r, attached):

@@ -4,22 +4,25 @@ An illegal access never gets here: the decoder turns the instruction into a trap
 """
 
 from amaranth.hdl import Cat, Module, Mux, Signal
-from amaranth.lib import wiring
+from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from hw.bits import and_or, index_bits
 from hw.config import HardwareConfig
-from hw.isa import Csr
-from hw.operations import AluOp
+from hw.float.format import FLAGS
+from hw.isa import FLOAT_CSRS, Csr
+from hw.operations import AluOp, RoundingMode
 from hw.timing import Timing
 
 
-__all__ = ["READABLE", "WRITABLE", "CsrFile"]
+__all__ = ["CsrFile", "raised_layout"]
 
 
-#: CSRs that can be read, and CSRs that can also be written.
-READABLE = tuple(Csr)
-WRITABLE = (Csr.PHASE,)
+def raised_layout(config: HardwareConfig):
+    """Flags of up to two instructions that end in a cycle: one of the floating-point pipeline, and
+    one of the divider."""
+    return data.ArrayLayout(data.StructLayout(
+        {"valid": 1, "warp": index_bits(config.warps), "flags": FLAGS}), 2)
 
 
 class CsrFile(wiring.Component):
@@ -60,6 +63,10 @@ class CsrFile(wiring.Component):
     left_phase : Out(3)
         The phase of ``leaves_warp``, before the write.
     leaves_warp : In
+    raises : In(raised_layout)
+        Flags that instructions raise; only with ``config.floats``, as the next.
+    mode : Out(RoundingMode)
+        FRM of ``warp``.
     """
     def __init__(self, config: HardwareConfig):
         self._config = config
@@ -72,6 +79,8 @@ class CsrFile(wiring.Component):
             "core": In(index_bits(config.cores)), "phase": Out(3), "sets_phase": Out(1),
             "left_phase": Out(3), "leaves_warp": In(index_bits(config.warps)),
             "value": Out(32), "is_thread": Out(1),
+            **({"raises": In(raised_layout(config)), "mode": Out(RoundingMode)}
+               if config.floats else {}),
         })
 
     def elaborate(self, platform):
@@ -97,6 +106,8 @@ class CsrFile(wiring.Component):
                 for i, phase in enumerate(phases):
                     with m.Case(i):
                         m.d.comb += target.eq(phase)
+        if config.floats:
+            values |= self._floats(m)
         reads = {number: Signal(name=f"reads_{number.name.lower()}") for number in values}
         m.d.sync += [read.eq(self.reads_number == number) for number, read in reads.items()]
         m.d.comb += [self.value.eq(and_or(Cat(reads.values()), values.values())),
@@ -121,3 +132,47 @@ class CsrFile(wiring.Component):
                     with m.Case(i):
                         m.d.sync += phase.eq(written)
         return m
+
+    def _floats(self, m):
+        """FFLAGS and FRM of each warp. Returns the values of their CSRs for ``reads_warp``.
+
+        An access waits until no instruction of its warp may raise a flag, so the two never meet.
+        """
+        config, later = self._config, Timing(self._config).later
+        layout = data.StructLayout({"flags": FLAGS, "mode": RoundingMode})
+        fields = [Signal(layout, name=f"fcsr_{i}") for i in range(config.warps)]
+        read, old = Signal(layout, name="fcsr"), Signal(layout, name="old_fcsr")
+        for warp, target in ((self.reads_warp, read), (self.warp, old)):
+            with m.Switch(warp):
+                for i, field in enumerate(fields):
+                    with m.Case(i):
+                        m.d.comb += target.eq(field)
+        m.d.comb += self.mode.eq(old.mode)
+
+        number, op = Signal.like(self.number, name="float_number"), Signal(AluOp, name="float_op")
+        value, warp = Signal(8, name="float_value"), Signal.like(self.warp, name="float_warp")
+        sets, written = Signal(name="sets_float"), Signal(8, name="written_fcsr")
+        is_mode = number == Csr.FRM
+        m.d[later] += [
+            sets.eq(self.access & self.writes
+                    & Cat(self.number == csr for csr in FLOAT_CSRS).any()),
+            number.eq(self.number), op.eq(self.op), warp.eq(self.warp), value.eq(old),
+        ]
+        # An operand at the place of the bits that its CSR names.
+        placed, mask = Signal(8, name="placed"), Signal(8, name="mask_of_csr")
+        m.d.comb += [
+            placed.eq(Mux(is_mode, self.operand << FLAGS.size, self.operand)),
+            mask.eq(Mux(number == Csr.FCSR, 0xFF, Mux(is_mode, 0xE0, 0x1F))),
+            written.eq(value & ~mask | mask & Mux(op == AluOp.CSRRW, placed, Mux(
+                op == AluOp.CSRRS, value | placed, value & ~placed))),
+        ]
+        for i, field in enumerate(fields):
+            raised = [Mux(one.valid & (one.warp == i), one.flags.as_value(), 0)
+                      for one in (self.raises[0], self.raises[1])]
+            with m.If(self.launch):
+                m.d.sync += field.eq(0)
+            with m.Elif(sets & (warp == i)):
+                m.d.sync += field.eq(written)
+            with m.Else():
+                m.d.sync += field.flags.eq(field.flags.as_value() | raised[0] | raised[1])
+        return {Csr.FFLAGS: read.flags, Csr.FRM: read.mode, Csr.FCSR: read}

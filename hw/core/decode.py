@@ -12,14 +12,13 @@ from amaranth.lib.wiring import In, Out
 
 from hw.bits import and_or
 from hw.config import HardwareConfig
-from hw.core.csr import READABLE, WRITABLE
-from hw.isa import INSTRUCTIONS, Cause
-from hw.operations import AmoOp, BranchOp, Format, Unit, WarpOp
+from hw.isa import FLOAT_CSRS, INSTRUCTIONS, Cause, csrs, writable_csrs
+from hw.operations import AluOp, AmoOp, BranchOp, Format, RoundingMode, Unit, WarpOp
 from hw.timing import Timing
 
 
-__all__ = ["ILLEGAL", "Decoder", "Immediate", "Predecoder", "decoded_layout", "predecoded_layout",
-           "second_destination"]
+__all__ = ["Decoder", "Immediate", "Predecoder", "decoded_layout", "illegal_word",
+           "predecoded_layout", "second_destination"]
 
 
 class Immediate(enum.Enum, shape=3):
@@ -38,14 +37,19 @@ _IMMEDIATES = {Format.I: Immediate.I, Format.SH: Immediate.SHIFT, Format.S: Imme
                Format.B: Immediate.B, Format.U: Immediate.U, Format.J: Immediate.J,
                Format.AMO: Immediate.ZERO}
 
-#: Fields of both layouts.
+#: Fields of both layouts, beside ``unit``.
 _COMMON = {
-    "unit": Unit, "op": 4, "branch": BranchOp, "amo": AmoOp, "size": 2, "signed": 1,
+    "op": 4, "branch": BranchOp, "amo": AmoOp, "size": 2, "signed": 1,
     "once": 1, "use_imm": 1, "writes": 1, "changes": 1,
 }
 
 
-def predecoded_layout():
+def _unit_shape(config):
+    """A configuration without floats needs a bit less."""
+    return Unit if config.floats else (len(config.units) - 1).bit_length()
+
+
+def predecoded_layout(config: HardwareConfig):
     """A word of instruction memory: the instruction, and the results of the first step.
 
     ``named`` has a bit for each of rs1, rs2 and rs3 that names a register. ``third_is_rd`` is high
@@ -53,18 +57,19 @@ def predecoded_layout():
     cause of a trap. The other fields are as in :func:`decoded_layout`.
     """
     return data.StructLayout({
-        "word": 32, **_COMMON, "immediate": Immediate, "named": 3, "third_is_rd": 1,
-        "cause": Cause,
+        "word": 32, "unit": _unit_shape(config), **_COMMON, "immediate": Immediate, "named": 3,
+        "third_is_rd": 1, "cause": Cause,
     })
 
 
-def decoded_layout():
+def decoded_layout(config: HardwareConfig):
     """A decoded instruction.
 
-    ``op`` is an ``AluOp``, ``MulOp``, ``DivOp``, ``CrossOp``, ``MemOp``, ``WarpOp`` or
-    ``GatherOp``, depending on ``unit``. ``needs`` has a bit for each register that is read or
-    written, except x0. ``changes`` is high if the PC or the thread mask may change. ``rs3`` is
-    ``rd`` if ``rd`` is read as the third source. ``csr`` is the number of a CSR; ``rs1`` is the
+    ``op`` is an ``AluOp``, ``MulOp``, ``DivOp``, ``FloatDivOp``, ``FloatOp``, ``CrossOp``,
+    ``MemOp``, ``WarpOp`` or ``GatherOp``, depending on ``unit``. ``needs`` has a bit for each
+    register that is read or written, except x0. ``changes`` is high if the PC or the thread mask
+    may change, or if an instruction has no result but flags. ``rs3`` is ``rd`` if ``rd`` is read
+    as the third source. ``csr`` is the number of a CSR; ``rs1`` is the
     immediate of a CSR instruction. ``imm`` of instructions without an immediate is the instruction
     word, for error reports; ``imm`` of atomics is 0.
 
@@ -72,7 +77,8 @@ def decoded_layout():
     for a write to a read-only CSR. The cause of a trap is in ``csr``.
     """
     return data.StructLayout({
-        **_COMMON, "imm": 32, "csr": 12, "rd": 5, "rs1": 5, "rs2": 5, "rs3": 5, "needs": 32,
+        "unit": _unit_shape(config), **_COMMON, "imm": 32, "csr": 12,
+        "rd": 5, "rs1": 5, "rs2": 5, "rs3": 5, "needs": 32,
     })
 
 
@@ -94,8 +100,9 @@ _ILLEGAL = {
     "third_is_rd": 0, "cause": Cause.ILLEGAL.value,
 }
 
-#: The word 0, which is no instruction, after the first step.
-ILLEGAL = predecoded_layout().const({"word": 0, **_ILLEGAL})
+def illegal_word(config: HardwareConfig):
+    """The word 0, which is no instruction, after the first step: a constant."""
+    return predecoded_layout(config).const({"word": 0, **_ILLEGAL})
 
 
 def _said(row):
@@ -130,7 +137,7 @@ class Predecoder(wiring.Component):
     """
     def __init__(self, config: HardwareConfig):
         self._config = config
-        super().__init__({"word": In(32), "predecoded": Out(predecoded_layout())})
+        super().__init__({"word": In(32), "predecoded": Out(predecoded_layout(config))})
 
     def elaborate(self, platform):
         m = Module()
@@ -142,17 +149,19 @@ class Predecoder(wiring.Component):
         csr_legal = Signal()
         m.d.comb += csr_writes.eq((word[12:14] == 1) | (word[15:20] != 0))
         with m.Switch(word[20:32]):
-            with m.Case(*WRITABLE):
+            with m.Case(*writable_csrs(self._config)):
                 m.d.comb += csr_legal.eq(1)
-            with m.Case(*READABLE):
+            with m.Case(*csrs(self._config)):
                 m.d.comb += csr_legal.eq(~csr_writes)
+        mode_legal = Cat(word[12:15] == mode for mode in RoundingMode).any()
         # At most one row of the table matches, so an AND-OR of all rows gives the result.
         rows = [row for row in INSTRUCTIONS if row.exists(self._config)]
         matches = [Signal(name=f"is_{row.name}") for row in rows]
         illegal = Signal()
         m.d[later] += found.word.eq(word)
         for row, match in zip(rows, matches):
-            legal = csr_legal if row.format in (Format.CSR, Format.CSI) else 1
+            legal = (csr_legal if row.format in (Format.CSR, Format.CSI) else
+                     mode_legal if row.rounds else 1)
             m.d[later] += match.eq(((word & row.mask) == row.match) & legal)
         said = [*map(_said, rows), _ILLEGAL]
         m.d.comb += illegal.eq(~Cat(matches).any())
@@ -162,6 +171,11 @@ class Predecoder(wiring.Component):
                                          [Const(one[name], len(target)) for one in said]))
         with m.If(found.word[7:12] == 0):
             m.d.comb += found.writes.eq(0)
+            if self._config.floats:
+                # Flags without a result: nothing else tells that they have been raised.
+                raises = Cat(match for row, match in zip(rows, matches) if row.is_float).any()
+                with m.If(raises):
+                    m.d.comb += found.changes.eq(1)
         return m
 
 
@@ -175,15 +189,17 @@ class Decoder(wiring.Component):
         The decoded instruction. ``rd``, ``rs1`` ... hold encoding bits even if the format has no
         such operand; ``writes`` is low if ``rd`` is x0.
     """
-    def __init__(self):
-        super().__init__({"predecoded": In(predecoded_layout()), "decoded": Out(decoded_layout())})
+    def __init__(self, config: HardwareConfig):
+        self._config = config
+        super().__init__({"predecoded": In(predecoded_layout(config)),
+                          "decoded": Out(decoded_layout(config))})
 
     def elaborate(self, platform):
         m = Module()
         given, decoded = self.predecoded, self.decoded
         word = given.word
         sign = word[31]
-        m.d.comb += [decoded[name].eq(given[name]) for name in _COMMON]
+        m.d.comb += [decoded[name].eq(given[name]) for name in ("unit", *_COMMON)]
         m.d.comb += [
             decoded.rd.eq(word[7:12]), decoded.rs1.eq(word[15:20]), decoded.rs2.eq(word[20:25]),
             decoded.rs3.eq(Mux(given.third_is_rd, word[7:12], word[27:32])),
@@ -208,4 +224,9 @@ class Decoder(wiring.Component):
             (Mux(given.named[0], 1 << decoded.rs1, 0) | Mux(given.named[1], 1 << decoded.rs2, 0)
              | Mux(given.named[2], 1 << decoded.rs3, 0) | Mux(given.writes, 1 << decoded.rd, 0))
             & 0xFFFF_FFFE)
+        if self._config.floats:
+            # Flags come with results. So an access to them waits for the results of all registers.
+            with m.If((given.unit == Unit.ALU) & (given.op >= AluOp.CSRRW)
+                      & Cat(word[20:32] == csr for csr in FLOAT_CSRS).any()):
+                m.d.comb += decoded.needs.eq(0xFFFF_FFFE)
         return m

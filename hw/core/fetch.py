@@ -16,7 +16,7 @@ from amaranth.utils import ceil_log2
 
 from hw.bits import RoundRobin, and_or, encode, index_bits
 from hw.config import HardwareConfig
-from hw.core.decode import ILLEGAL, Predecoder, predecoded_layout
+from hw.core.decode import Predecoder, illegal_word, predecoded_layout
 from hw.timing import Timing
 
 
@@ -64,7 +64,7 @@ class Fetch(wiring.Component):
             "may_fetch": In(config.warps),
             "redirect": In(1), "redirect_warp": In(warp_bits), "redirect_pc": In(self._pc_bits),
             "fetched": Out(1), "fetched_by": Out(config.warps), "fetched_warp": Out(warp_bits),
-            "fetched_pc": Out(self._pc_bits), "fetched_word": Out(predecoded_layout()),
+            "fetched_pc": Out(self._pc_bits), "fetched_word": Out(predecoded_layout(config)),
             "fetched_outside": Out(1),
             "pc_of": In(warp_bits), "pc": Out(self._pc_bits),
             "write": In(1), "write_address": In(self._pc_bits - 2), "write_data": In(32),
@@ -75,10 +75,11 @@ class Fetch(wiring.Component):
         warps = self._config.warps
         # The memory keeps the XOR of each word and an illegal instruction. So a word that was never
         # written, which is 0 after power on, is an illegal instruction.
-        illegal = ILLEGAL.as_value()
+        illegal = illegal_word(self._config).as_value()
         timing = Timing(self._config)
         # The host writes only while no warp fetches.
-        imem = Memory(shape=predecoded_layout(), depth=self._config.imem_bytes // 4, init=[],
+        imem = Memory(shape=predecoded_layout(self._config),
+                      depth=self._config.imem_bytes // 4, init=[],
                       attrs={"no_rw_check": 1})
         m.submodules.imem = imem
         m.submodules.predecoder = predecoder = Predecoder(self._config)

@@ -10,7 +10,7 @@ After an instruction that may change the PC or the thread mask, a warp fetches n
 resumed. The execute stage, a barrier's release or the Weaver's answer resumes the warp.
 """
 
-from amaranth.hdl import Assert, Cat, Const, Module, Mux, Signal
+from amaranth.hdl import Assert, Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
@@ -32,7 +32,7 @@ def issued_layout(config: HardwareConfig):
     return data.StructLayout({
         "warp": index_bits(config.warps),
         "pc": ceil_log2(config.imem_bytes),
-        "decoded": decoded_layout(),
+        "decoded": decoded_layout(config),
     })
 
 
@@ -56,18 +56,21 @@ class _Issuing:
 
 #: The fields of a buffered instruction that all warps need at a time. ``units`` is one-hot;
 #: ``follows``: the instruction needs the result of the one before it.
-_SUMMARY = data.StructLayout({"needs": 32, "units": len(Unit), "follows": 1})
+def _summary_layout(config):
+    return data.StructLayout({"needs": 32, "units": len(config.units), "follows": 1})
 
 
 class _Warp:
     """A warp's buffer of up to two instructions, and its registers that wait for results."""
-    def __init__(self, number):
+    def __init__(self, config, number):
+        summary = _summary_layout(config)
+
         def signal(shape, name, **kwargs):
             return Signal(shape, name=f"{name}_{number}", **kwargs)
         self.number, self.signal = number, signal
-        self.first, self.second = (signal(_SUMMARY, name, reset_less=True)
+        self.first, self.second = (signal(summary, name, reset_less=True)
                                    for name in ("first", "second"))
-        self.entering = signal(_SUMMARY, "entering")
+        self.entering = signal(summary, "entering")
         self.count, self.read_place = signal(2, "count"), signal(1, "read_place")
         self.unresolved = signal(1, "unresolved")
         # The unresolved instruction waits for the mask from the unit that hands out edges.
@@ -76,7 +79,7 @@ class _Warp:
         self.has, self.takes, self.gives = (signal(1, name) for name in ("has", "takes", "gives"))
         # A picked instruction leaves its place when it issues. ``ahead`` is the first of the
         # remaining instructions, ``held`` their number.
-        self.ahead, self.held = signal(_SUMMARY, "ahead"), signal(2, "held")
+        self.ahead, self.held = signal(summary, "ahead"), signal(2, "held")
         # There is an instruction, and no register of it waits for a result.
         self.eligible = signal(1, "eligible")
         self.unit_takes, self.unit_ok = signal(1, "unit_takes"), signal(1, "unit_ok")
@@ -109,17 +112,17 @@ class Scheduler(wiring.Component):
         Warps whose unresolved instruction has been resolved.
     at_barrier : In(warps)
         Warps that wait at a barrier; for attribution only.
-    unit_ready : In(len(Unit))
+    unit_ready : In(len(units))
         Bit ``Unit``: the unit takes an instruction that is picked in this cycle, in the long
         pipeline in the next.
-    barred : In(len(Unit))
+    barred : In(len(units))
         Bit ``Unit``: an instruction picked before forbids a pick for the unit in this cycle.
     picked : Out(warps)
         One-hot: the warp that is picked in this cycle.
     issue : Out(1)
         ``issued`` is issued in this cycle.
     issued : Out(issued_layout)
-    issued_units : Out(len(Unit))
+    issued_units : Out(len(units))
         One-hot: the unit of ``issued``; zero if nothing is issued. Known earlier in the cycle than
         ``issued``.
     local_wait, local_warp, local_rd : In
@@ -140,11 +143,11 @@ class Scheduler(wiring.Component):
         super().__init__({
             "launch": In(1), "halt": In(1), "active": In(warps),
             "fetched": In(1), "fetched_warp": In(warp_bits),
-            "fetched_pc": In(ceil_log2(config.imem_bytes)), "decoded": In(decoded_layout()),
+            "fetched_pc": In(ceil_log2(config.imem_bytes)), "decoded": In(decoded_layout(config)),
             "may_fetch": Out(warps), "resume": In(warps), "at_barrier": In(warps),
-            "unit_ready": In(len(Unit)), "barred": In(len(Unit)),
+            "unit_ready": In(len(config.units)), "barred": In(len(config.units)),
             "picked": Out(warps), "issue": Out(1), "issued": Out(issued_layout(config)),
-            "issued_units": Out(len(Unit)),
+            "issued_units": Out(len(config.units)),
             "local_wait": In(1), "local_warp": In(warp_bits), "local_rd": In(5),
             "written": In(1), "written_warp": In(warp_bits), "written_rd": In(5),
             "blocked": Out(len(STALLS)),
@@ -157,7 +160,7 @@ class Scheduler(wiring.Component):
         config = self._config
         m.submodules.arbiter = arbiter = RoundRobin(config.warps)
         m.d.comb += arbiter.advance.eq(1)
-        warps = [_Warp(number) for number in range(config.warps)]
+        warps = [_Warp(config, number) for number in range(config.warps)]
         arriving = self._arrive(m, warps)
         issuing = self._issue(m, warps, arriving, arbiter.grant)
         states = []
@@ -210,7 +213,7 @@ class Scheduler(wiring.Component):
                                                 depth=2 * len(warps), init=[])
         write, read = buffers.write_port(), buffers.read_port(domain="comb")
         buffer_place = Signal(1 + index_bits(len(warps)))
-        picked_units = Signal(len(Unit))
+        picked_units = Signal(len(self._config.units))
         issuing = _Issuing(len(warps))
         op = self.issued.decoded
         second = second_destination(self._config, op)
@@ -247,7 +250,7 @@ class Scheduler(wiring.Component):
             warp.ahead.eq(stage(first, Mux(issues, second, first))),
             warp.held.eq(stage(count, count - issues)),
             entering.needs.eq(self.decoded.needs),
-            entering.units.eq(1 << self.decoded.unit.as_value()),
+            entering.units.eq(1 << Value.cast(self.decoded.unit)),
             entering.follows.eq(arriving.follows),
         ]
         with m.If(self.launch):

@@ -19,9 +19,9 @@ from hw.operations import Unit
 __all__ = ["Deciding", "Decision", "Executing", "Issued", "Leaving", "unit_signals"]
 
 
-def unit_signals(stage) -> dict[Unit, Signal]:
+def unit_signals(config: HardwareConfig, stage) -> dict[Unit, Signal]:
     """A bit for each unit: an instruction of the unit is in the stage. ``stage`` is a prefix."""
-    return {unit: Signal(name=f"{stage}_{unit.name.lower()}") for unit in Unit}
+    return {unit: Signal(name=f"{stage}_{unit.name.lower()}") for unit in config.units}
 
 
 class Issued:
@@ -40,7 +40,7 @@ class Issued:
         self.valid = Signal(name="o_valid")
         self.instruction = Signal(issued_layout(config), name="o", reset_less=True)
         self.mask = Signal(config.threads, name="o_mask", reset_less=True)
-        self.units = unit_signals("o")
+        self.units = unit_signals(config, "o")
 
 
 class Executing:
@@ -69,7 +69,7 @@ class Executing:
         self.valid = Signal(name="x_valid")
         self.instruction = Signal(issued_layout(config), name="x", reset_less=True)
         self.mask = Signal(config.threads, name="x_mask", reset_less=True)
-        self.units = unit_signals("x")
+        self.units = unit_signals(config, "x")
         self.leader = Signal(config.threads, name="x_leader", reset_less=True)
         self.a, self.b, self.c, self.second = (
             Signal(lanes, name=f"x_{name}", reset_less=True) for name in ("a", "b", "c", "second"))

@@ -1,5 +1,5 @@
 """``graphloom campaign``: every legal value of every field of the configuration, built and run; or
-the fuzzer."""
+the fuzzer; or floating point alone."""
 
 import os
 import random
@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from base.errors import UserError
+from base.installation import need
 
 from . import files, options
 from .commands import app
@@ -17,6 +18,9 @@ from .progress import progress
 from .options import folded, option
 from .records import with_workers
 
+
+#: Operands of floating-point operations that are compared at a time, and differences shown.
+_FLOATS, _SHOWN = 100_000, 20
 
 _OPTIONS = (
     option("only", list[int], None, "Check this configuration only; may be repeated. --list has "
@@ -28,12 +32,16 @@ _OPTIONS = (
     option("results", str, None, "Keep the outcome of each configuration in this file, a line of "
            "JSON for each. A configuration that passed with the same sources and options is not "
            "checked again.", metavar="FILE"),
+    option("floats", int, None, "Compare the floating-point units with Berkeley SoftFloat on so "
+           "many random operands in each pipeline, and build no configuration.", metavar="N",
+           min=1),
 )
 
 
 @app.command("campaign", epilog="Exit code: 0 if everything passed, 1 if not. Examples: graphloom "
              "campaign --results campaign.jsonl; graphloom campaign --list; graphloom campaign "
-             "--only 3 --only 7; graphloom campaign --fuzz --files 500")
+             "--only 3 --only 7; graphloom campaign --fuzz --files 500; graphloom campaign "
+             "--floats 10000000")
 @folded("asked", _OPTIONS)
 @folded("fuzzing", OPTIONS)
 @with_workers("Configurations, or processes of the fuzzer, at a time.",
@@ -53,6 +61,8 @@ def _campaign(
     run in lockstep with the instruction-set simulator if the configuration has one core and a
     trace port. Results, counters and the assertions of the RTL are checked.
 
+    With --floats, lanes of the floating-point units alone are compared with Berkeley SoftFloat.
+
     With --fuzz, the command line gets mutated arguments and files. No case may end in
     a traceback, hang, take much memory, or leave a file behind. docs/verification.md says more.
     """
@@ -62,6 +72,13 @@ def _campaign(
                          or workers.cluster is not None):
         raise UserError("--fuzz runs no configurations: leave out --only, --list, --results and "
                         "--cluster")
+    if asked.floats is not None and (
+            fuzzing.fuzz or asked.only or asked.list_ or asked.results is not None
+            or json is not None or workers.cluster is not None):
+        raise UserError("--floats runs no configurations: leave out --fuzz, --only, --list, "
+                        "--results, --json and --cluster")
+    if asked.floats is not None:
+        return _floats(asked.floats, _drawn() if seed is None else seed)
     if fuzzing.fuzz:
         files.check(json, (".json",))
         return run(fuzzing, _drawn() if seed is None else seed,
@@ -107,6 +124,28 @@ def _check(points, executor, asked, seed, json):
         "covered": {name: list(values) for name, values in _covered(work).items()},
         "configurations": [work.records[point.number] for point in points]})
     return 1 if failed else 0
+
+
+def _floats(count, seed):
+    """Compare the floating-point units with SoftFloat. Returns the exit code."""
+    need("graphloom campaign --floats", "softfloatpy")
+    import numpy
+
+    from checks.campaign import floats
+    print(f"seed {seed}; to repeat: --seed {seed}", flush=True)
+    wrong = 0
+    for long in (False, True):
+        batch, rng = floats.FloatBatch(long), numpy.random.default_rng(seed)
+        began = time.perf_counter()
+        for first in range(0, count, _FLOATS):
+            rows = floats.drawn(rng, min(_FLOATS, count - first))
+            found = floats.differences(rows, batch.run(rows), floats.softfloat(rows))
+            for line in found[:max(0, _SHOWN - wrong)]:
+                print(line, flush=True)
+            wrong += len(found)
+        print(f"{'long' if long else 'short'} pipeline: {count:,} operands, "
+              f"{time.perf_counter() - began:.1f} s, {wrong:,} differences", flush=True)
+    return 1 if wrong else 0
 
 
 def _outcome(record):

@@ -33,7 +33,7 @@ from typing import Any
 
 import numpy as np
 
-from hw.isa import PHASES, Csr
+from hw.isa import FLOAT_CSRS, PHASES, Csr
 from hw.operations import NONE, AluOp, Unit, GatherOp
 from hw.registers import NO_CHECKS, Checks
 from sim.trace import access_of, written_by
@@ -47,8 +47,8 @@ __all__ = ["Difference", "Lockstep"]
 
 
 #: CSRs whose value follows from the order of issue alone.
-_EXACT = {Csr.MSCRATCH, Csr.PHASE, Csr.THREAD_ID, Csr.WARP_ID, Csr.CORE_ID, Csr.ACTIVE_WARPS,
-          Csr.ACTIVE_MASK, Csr.NUM_THREADS, Csr.NUM_WARPS, Csr.NUM_CORES}
+_EXACT = {*FLOAT_CSRS, Csr.MSCRATCH, Csr.PHASE, Csr.THREAD_ID, Csr.WARP_ID, Csr.CORE_ID,
+          Csr.ACTIVE_WARPS, Csr.ACTIVE_MASK, Csr.NUM_THREADS, Csr.NUM_WARPS, Csr.NUM_CORES}
 
 #: Number of a warp's instructions that are shown before the instruction that differs.
 _HISTORY = 8

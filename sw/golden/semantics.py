@@ -17,8 +17,10 @@ import operator
 
 import numpy as np
 
-from hw.isa import STACK_POINTER, Cause, Csr
-from hw.operations import AluOp, BranchOp, CrossOp, DivOp, MemOp, MulOp, Unit, WarpOp, GatherOp
+from hw.isa import FLOAT_CSRS, STACK_POINTER, Cause, Csr, writable_csrs
+from hw.operations import (AluOp, BranchOp, CrossOp, DivOp, GatherOp, MemOp, MulOp, RoundingMode,
+                           Unit, WarpOp)
+from sw.golden.floating import Arithmetic
 from sw.golden.lane_memory import (DISCARD, WORD, Trap, bind_amo, bind_load, bind_store,
                                    constant)
 from hw.disassembler import operands
@@ -54,6 +56,8 @@ def bind(core, warp, pc, word):
         return _bind_warp(core, warp, pc, word, fields)
     binder = {Unit.MUL: _bind_mul, Unit.DIV: _bind_div, Unit.CROSS: _bind_cross,
               Unit.GATHER: _bind_gather}.get(row.unit)
+    if row.is_float:
+        binder = _bind_float
     if binder is None:
         binder = {MemOp.LOAD: bind_load, MemOp.STORE: bind_store, MemOp.AMO: bind_amo,
                   MemOp.FENCE: _bind_fence}[MemOp(row.op)]
@@ -221,6 +225,33 @@ def _bind_div(core, warp, pc, fields):
     return divide
 
 
+_FLOATS = Arithmetic()
+
+
+def _bind_float(core, warp, pc, fields):
+    """Flags of the active lanes gather in the warp's FFLAGS."""
+    row, following = fields.row, pc + 4
+    result = warp.registers[fields.rd or DISCARD]
+    sources = [warp.registers[number] for number in (fields.rs1, fields.rs2, fields.rs3)]
+    own_mode = RoundingMode(fields.rm) if row.rounds else RoundingMode.NEAREST
+
+    def compute(op=row.op, kind=row.funct3, unsigned=bool(row.second)):
+        mode = own_mode
+        if mode is RoundingMode.DYNAMIC:
+            number = warp.fcsr >> 5
+            # The reserved modes round as the first does.
+            mode = RoundingMode(number) if number <= 4 else RoundingMode.NEAREST
+        values, flags = [], 0
+        for a, b, c in zip(*(source[warp.select].tolist() for source in sources)):
+            value, raised = _FLOATS.perform(op, mode, a, b, c, kind=kind, unsigned=unsigned)
+            values.append(value)
+            flags |= raised
+        result[warp.select] = values
+        warp.fcsr |= flags
+        return following
+    return compute
+
+
 def _bind_cross(core, warp, pc, fields):
     row, following, threads = fields.row, pc + 4, core.threads
     result = warp.registers[fields.rd or DISCARD]
@@ -281,7 +312,7 @@ def _bind_csr(core, warp, pc, word, fields):
     reader = core.csr_reader(warp, fields.csr)
     register = "1" in row.reads
     writes = row.op is AluOp.CSRRW or (fields.rs1 if register else fields.imm) != 0
-    if reader is None or (writes and fields.csr != Csr.PHASE):
+    if reader is None or (writes and fields.csr not in writable_csrs(core.config)):
         raise Trap(Cause.ILLEGAL, word)
     result, source = warp.registers[fields.rd or DISCARD], warp.registers[fields.rs1]
 
@@ -289,11 +320,20 @@ def _bind_csr(core, warp, pc, word, fields):
         value = reader()
         if writes:
             operand = source.item(warp.lowest) if register else fields.imm
-            warp.phase = 7 & (operand if op is AluOp.CSRRW else
-                              value | operand if op is AluOp.CSRRS else value & ~operand)
+            written = (operand if op is AluOp.CSRRW else
+                       value | operand if op is AluOp.CSRRS else value & ~operand)
+            if fields.csr in FLOAT_CSRS:
+                _write_fcsr(warp, fields.csr, written)
+            else:
+                warp.phase = 7 & written
         result[warp.select] = value if type(value) is int else value[warp.select]
         return following
     return access
+
+
+def _write_fcsr(warp, csr, value):
+    shift, bits = {Csr.FFLAGS: (0, 0x1F), Csr.FRM: (5, 7), Csr.FCSR: (0, 0xFF)}[csr]
+    warp.fcsr = warp.fcsr & ~(bits << shift) | (value & bits) << shift
 
 
 def _bind_fence(core, warp, pc, fields):

@@ -20,7 +20,7 @@ import numpy as np
 
 from base.errors import LimitError, RunError
 from hw.config import HardwareConfig
-from hw.isa import CAUSE_DOCS, Cause, Csr, MemoryMap
+from hw.isa import CAUSE_DOCS, Cause, Csr, MemoryMap, csrs
 from hw.registers import NO_CHECKS, Checks
 from sw.golden.gather import variants
 from sw.golden.semantics import Trap, bind
@@ -108,7 +108,7 @@ class Warp:
     from ``mask``, in the form that the closures of :mod:`sw.golden.semantics` need."""
 
     __slots__ = ("number", "registers", "code", "pc", "mask", "where", "select", "lowest", "lanes",
-                 "active", "stack", "phase", "ready", "waits_at", "waits_pc", "asks")
+                 "active", "stack", "phase", "fcsr", "ready", "waits_at", "waits_pc", "asks")
 
 
 class Simulator:
@@ -165,7 +165,7 @@ class Simulator:
     def _make_warp(self, number):
         warp = Warp()
         warp.number, warp.registers = number, self._rows[number]
-        warp.code, warp.stack, warp.phase = _Code(self, warp), [], 0
+        warp.code, warp.stack, warp.phase, warp.fcsr = _Code(self, warp), [], 0, 0
         warp.pc, warp.mask, warp.ready = 0, 0, False
         warp.waits_at = warp.waits_pc = None
         warp.asks = False
@@ -197,6 +197,7 @@ class Simulator:
         for warp in self.warps:
             warp.stack.clear()
             warp.pc, warp.phase, warp.ready, warp.waits_at = entry, 0, True, None
+            warp.fcsr = 0
             warp.asks = False
             self.set_mask(warp, self.full)
         self._ready = len(self.warps)
@@ -406,7 +407,12 @@ class Simulator:
         """A function that reads a CSR for a warp as an integer or an array by lane, or None."""
         threads, low = self.threads, 0xFFFF_FFFF
         lane_numbers = np.arange(threads, dtype=np.uint32)
+        if number not in csrs(self.config):
+            return None
         return {
+            Csr.FFLAGS: lambda: warp.fcsr & 0x1F,
+            Csr.FRM: lambda: warp.fcsr >> 5,
+            Csr.FCSR: lambda: warp.fcsr,
             Csr.MSCRATCH: lambda: self.argument,
             Csr.PHASE: lambda: warp.phase,
             Csr.CYCLE: lambda: self._elapsed() & low,

@@ -40,6 +40,8 @@ def instructions(draw, rows=INSTRUCTIONS):
         given["imm"] = draw(IMMEDIATES[row.format])
     if row.format in (Format.CSR, Format.CSI):
         given["csr"] = draw(st.integers(0, 0xFFF))
+    if row.rounds:
+        given["rm"] = draw(st.sampled_from([mode.value for mode in operations.RoundingMode]))
     return row, given
 
 
@@ -115,7 +117,7 @@ def test_any_word_decodes_to_what_encodes_to_it(word):
         return
     row = fields.row
     again = encode(row.name, rd=fields.rd if row.writes else 0, rs1=fields.rs1, rs2=fields.rs2,
-                   rs3=fields.rs3, imm=fields.imm, csr=fields.csr)
+                   rs3=fields.rs3, imm=fields.imm, csr=fields.csr, rm=fields.rm)
     ignored = 0x3 << 25 if row.format is Format.AMO else ~row.mask if row.name == "fence" else 0
     assert again == word & ~ignored
 
@@ -155,6 +157,17 @@ KNOWN_WORDS = [
     ("amoxor.w a0, a2, (a1)", 0x20C5A52F), ("amoor.w a0, a2, (a1)", 0x40C5A52F),
     ("amoand.w a0, a2, (a1)", 0x60C5A52F), ("amomin.w a0, a2, (a1)", 0x80C5A52F),
     ("amomax.w a0, a2, (a1)", 0xA0C5A52F), ("amominu.w a0, a2, (a1)", 0xC0C5A52F),
+    ("fmadd.s a0, a1, a2, a3", 0x68C5F543), ("fmsub.s t0, t1, t2, s0, rtz", 0x407312C7),
+    ("fnmsub.s s1, s2, s3, s4", 0xA13974CB), ("fnmadd.s t6, zero, ra, sp, rup", 0x10103FCF),
+    ("fadd.s a0, a1, a2", 0x00C5F553), ("fsub.s a0, a1, a2, rne", 0x08C58553),
+    ("fmul.s s0, s1, a0, rdn", 0x10A4A453), ("fdiv.s t3, t4, t5, rmm", 0x19EECE53),
+    ("fsqrt.s a0, a1", 0x5805F553), ("fsgnj.s a0, a1, a2", 0x20C58553),
+    ("fsgnjn.s a0, a1, a2", 0x20C59553), ("fsgnjx.s a0, a1, a2", 0x20C5A553),
+    ("fmin.s a0, a1, a2", 0x28C58553), ("fmax.s a0, a1, a2", 0x28C59553),
+    ("fle.s a0, a1, a2", 0xA0C58553), ("flt.s a0, a1, a2", 0xA0C59553),
+    ("feq.s a0, a1, a2", 0xA0C5A553), ("fclass.s a0, a1", 0xE0059553),
+    ("fcvt.w.s a0, a1, rtz", 0xC0059553), ("fcvt.wu.s a0, a1", 0xC015F553),
+    ("fcvt.s.w a0, a1", 0xD005F553), ("fcvt.s.wu a0, a1, rne", 0xD0158553),
     # Ours: LOAD's layout and funct3 in custom-1.
     ("lw.nt a5, 8(sp)", 0x008127AB), ("lbu.nt a5, -1(a4)", 0xFFF747AB),
     ("lhu.nt a5, 2(a4)", 0x002757AB),
@@ -187,16 +200,19 @@ def test_every_instruction_has_a_known_word():
 @pytest.mark.parametrize("word", [
     0x00000000, 0xFFFFFFFF, 0x0415C533, 0x30200073, 0x0000100F, 0x1005A52F, 0x0005100B,
     0x0005008B, 0x0015000B, 0x0E15050B, 0x2805302F, 0x00200073, 0x00003503, 0x00053023,
-    0x02C5850B, 0x0405850B,
+    0x02C5850B, 0x0405850B, 0x00C5D553, 0x00C5E553, 0x02C5F553, 0x5815F553, 0xC025F553,
+    0x6AC5F543,
 ])
 def test_illegal_words(word):
     # Zero, all ones, div with funct7 = 2, mret, fence.i, lr.w with an operand, custom-0 funct3 = 1,
     # tmc with an rd, tmc with an rs2, dec_id with a source, amocas.d, uret, ld, sd, vote.all with
-    # an rs2, custom-0 with funct7 = 2.
+    # an rs2, custom-0 with funct7 = 2; fadd.s in the reserved rounding modes 5 and 6, fadd.d,
+    # fsqrt.s with an rs2, fcvt.l.s, fmadd.d.
     assert decode(word) is None
 
 
 @pytest.mark.parametrize("name, operand, message", [
+    ("fadd.s", {"rm": 5}, "fadd.s: rounding mode 5 is not 0 to 4, or 7 for that of frm"),
     ("addi", {"imm": 2048}, "addi: immediate 2048 does not fit in 12 bits"),
     ("addi", {"imm": -2049}, "does not fit"), ("slli", {"imm": 32}, "not in 0..31"),
     ("beq", {"imm": 3}, "is odd"), ("beq", {"imm": 4096}, "does not fit"),

@@ -77,7 +77,7 @@ public:
         for (auto& warp : m_warps) {
             std::memset(static_cast<void*>(warp.registers), 0, sizeof warp.registers);
             warp.ready = warp.asks = warp.waits = false;
-            warp.mask = warp.depth = warp.phase = warp.pc = 0;
+            warp.mask = warp.depth = warp.phase = warp.fcsr = warp.pc = 0;
         }
         m_ready = 0;
     }
@@ -92,7 +92,7 @@ public:
         if (m_gather) m_gather->reset();
         m_ready = m_config.warps;
         for (auto& warp : m_warps) {
-            warp.depth = warp.phase = 0;
+            warp.depth = warp.phase = warp.fcsr = 0;
             warp.pc = entry;
             warp.ready = true;
             warp.asks = warp.waits = false;
@@ -151,6 +151,7 @@ private:
     void locate(const Warp<L>& warp, const Instruction& ins, u32 size, u32 misaligned, u32 unmapped,
                 u8** places) const;
     bool all_global(const Warp<L>& warp, const Vector& relative, u32 size) const;
+    void compute_floats(Warp<L>& warp, const Instruction& ins);
     void vote(Warp<L>& warp, const Instruction& ins);
     void shuffle(Warp<L>& warp, const Instruction& ins);
     void csr(Warp<L>& warp, const Instruction& ins);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "core.h"
+#include "float.h"
 
 template <unsigned L>
 void Core<L>::execute(Warp<L>& warp, u64 count) {
@@ -114,6 +115,14 @@ void Core<L>::execute(Warp<L>& warp, u64 count) {
         case Op::CSRRW: case Op::CSRRS: case Op::CSRRC:
         case Op::CSRRWI: case Op::CSRRSI: case Op::CSRRCI:
             csr(warp, ins);
+            break;
+
+        case Op::FMADD_S: case Op::FMSUB_S: case Op::FNMSUB_S: case Op::FNMADD_S:
+        case Op::FADD_S: case Op::FSUB_S: case Op::FMUL_S: case Op::FDIV_S: case Op::FSQRT_S:
+        case Op::FSGNJ_S: case Op::FSGNJN_S: case Op::FSGNJX_S: case Op::FMIN_S: case Op::FMAX_S:
+        case Op::FLE_S: case Op::FLT_S: case Op::FEQ_S: case Op::FCLASS_S:
+        case Op::FCVT_W_S: case Op::FCVT_WU_S: case Op::FCVT_S_W: case Op::FCVT_S_WU:
+            compute_floats(warp, ins);
             break;
 
         case Op::VOTE_ALL: case Op::VOTE_ANY: case Op::VOTE_UNI: case Op::VOTE_BALLOT:
@@ -329,6 +338,26 @@ void Core<L>::atomic(Warp<L>& warp, const Instruction& ins, F combine) {
     each_lane(warp.mask, [&](unsigned lane) { lane_at(lane, places[lane]); });
 }
 
+// Floating point
+
+/// The flags of all active lanes gather in the warp's FFLAGS.
+template <unsigned L>
+void Core<L>::compute_floats(Warp<L>& warp, const Instruction& ins) {
+    const Vector &a = warp.registers[ins.rs1], &b = warp.registers[ins.rs2],
+                 &c = warp.registers[ins.rs3];
+    const u32 own_mode = ins.csr;               // decode.py puts the rounding mode there
+    const u32 mode = own_mode == floating::DYNAMIC ? warp.fcsr >> 5 : own_mode;
+    Vector found{};
+    u32 flags = 0;
+    each_lane(warp.mask, [&](unsigned lane) {
+        const floating::Result result = floating::perform(ins.op, a[lane], b[lane], c[lane], mode);
+        found[lane] = result.word;
+        flags |= result.flags;
+    });
+    warp.set(ins.rd, found, m_full);
+    warp.fcsr |= flags;
+}
+
 // Between the lanes
 
 template <unsigned L>
@@ -377,6 +406,9 @@ void Core<L>::csr(Warp<L>& warp, const Instruction& ins) {
     const u64 elapsed = instructions - 1 - m_start;
     Vector value{};
     switch (ins.csr) {
+    case csr::FFLAGS: value += warp.fcsr & 0x1f; break;
+    case csr::FRM: value += warp.fcsr >> 5; break;
+    case csr::FCSR: value += warp.fcsr; break;
     case csr::MSCRATCH: value += m_argument; break;
     case csr::PHASE: value += warp.phase; break;
     case csr::CYCLE: case csr::INSTRET: value += static_cast<u32>(elapsed); break;
@@ -397,14 +429,19 @@ void Core<L>::csr(Warp<L>& warp, const Instruction& ins) {
     case csr::NUM_WARPS: value += m_config.warps; break;
     case csr::NUM_CORES: value += m_config.cores; break;
     }
-    // decode.py lets only PHASE be written.
-    const bool immediate = ins.op == Op::CSRRWI || ins.op == Op::CSRRSI || ins.op == Op::CSRRCI;
-    if (ins.csr == csr::PHASE) {
-        const u32 operand = immediate ? ins.imm : warp.scalar(ins.rs1);
+    // decode.py lets only these be written.
+    const auto write = [&](u32& target, u32 shift, u32 bits) {
+        const bool immediate = ins.op == Op::CSRRWI || ins.op == Op::CSRRSI || ins.op == Op::CSRRCI;
+        const u32 operand = immediate ? ins.imm : warp.scalar(ins.rs1), old = target >> shift;
         const bool writes = ins.op == Op::CSRRW || ins.op == Op::CSRRWI;
         const bool sets = ins.op == Op::CSRRS || ins.op == Op::CSRRSI;
-        warp.phase = 7 & (writes ? operand : sets ? warp.phase | operand : warp.phase & ~operand);
-    }
+        const u32 written = writes ? operand : sets ? old | operand : old & ~operand;
+        target = (target & ~(bits << shift)) | (written & bits) << shift;
+    };
+    if (ins.csr == csr::PHASE) write(warp.phase, 0, 7);
+    if (ins.csr == csr::FFLAGS) write(warp.fcsr, 0, 0x1f);
+    if (ins.csr == csr::FRM) write(warp.fcsr, 5, 7);
+    if (ins.csr == csr::FCSR) write(warp.fcsr, 0, 0xff);
     warp.set(ins.rd, value, m_full);
 }
 

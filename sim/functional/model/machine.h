@@ -37,7 +37,7 @@ struct Instruction {
     Op op;
     u8 rd, rs1, rs2, rs3;
     u8 sets_sp;             ///< whether it is an instruction of the ALU that writes the stack pointer
-    u16 csr;
+    u16 csr;                ///< of a floating-point instruction, its rounding mode
     u32 imm;                ///< constants and targets of jumps are complete: they include the PC
     u32 word;
 };

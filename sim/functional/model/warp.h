@@ -20,6 +20,7 @@ struct Warp {
     Vector active_lanes;        // all ones in active lanes; follows from `mask`, as the next three
     u32 mask, lowest, active;
     u32 pc, phase, number;
+    u32 fcsr;                   // FRM above the five bits of FFLAGS
     bool ready;                 // whether the warp can execute an instruction
     bool asks;                  // whether it waits for the unit that hands out edges
     bool waits;                 // whether it waits at `barrier`, since the BAR at `waits_pc`

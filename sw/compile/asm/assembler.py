@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING
 
 from hw.isa import INSTRUCTIONS, Csr, encode
 from hw.operations import Format, Unit
-from hw.disassembler import parameters, text
+from hw.disassembler import DYNAMIC, parameters, text
 from sw.compile.asm.program import Program
 
 if TYPE_CHECKING:
@@ -78,6 +78,10 @@ def constant_parts(value):
     value = (value + (1 << 31)) % (1 << 32) - (1 << 31)
     low = (value & 0xFFF ^ 0x800) - 0x800
     return (value - low) >> 12 & 0xFFFFF, low
+
+
+#: The operands that are registers.
+_REGISTERS = ("rd", "rs1", "rs2", "rs3")
 
 
 class Condition:
@@ -219,7 +223,7 @@ class Assembler:
         for field, value in operands.items():
             if isinstance(value, GeneralRegister) and not value.live:
                 raise AssemblyError(f"{row.name}: register {value.name!r} ({field}) was freed")
-            if field.startswith("r") and not isinstance(value, GeneralRegister):
+            if field in _REGISTERS and not isinstance(value, GeneralRegister):
                 raise AssemblyError(f"{row.name}: {field} is {value!r}, not a register")
         self._code.append((row, operands))
 
@@ -406,11 +410,13 @@ ROWS = {row.name: row for row in INSTRUCTIONS}
 
 def _method(row):
     names = parameters(row)
-    optional = row.unit in (Unit.LSU, Unit.GATHER) and "imm" in names
+    # An offset of 0 and the rounding mode of FRM may be left out.
+    optional = ((0,) if row.unit in (Unit.LSU, Unit.GATHER) and "imm" in names else
+                (DYNAMIC,) if row.rounds else ())
 
     def method(self, *operands):
         if optional and len(operands) == len(names) - 1:
-            operands += (0,)
+            operands += optional
         if len(operands) != len(names):
             raise AssemblyError(f"{row.name} takes {', '.join(names) or 'no operands'}; "
                                 f"{len(operands)} given")

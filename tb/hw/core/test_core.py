@@ -2,10 +2,11 @@
 
 ======================  ========================================================
 latencies               latencies: dependent ALU, votes, shuffles, multiplication,
-                        division, L1, local memory and its atomics; division: one
-                        at a time, beside other instructions
+                        division, floats, L1, local memory and its atomics;
+                        division: one at a time, beside other instructions
 control flow            control: cycles from a jump, branch, SPLIT ... to the next
-throughput              throughput: independent ALU work in four warps
+throughput              throughput: independent ALU work in four warps;
+                        throughput_of_floats: likewise
 programs                random_programs: against the simulator, with random
                         latencies and back-pressure of the L2
 errors                  faults
@@ -40,10 +41,13 @@ CONFIG = {"warps": 4, "threads": 4, "imem_bytes": 1 << 13, "local_bytes": 1 << 9
 #: after one that may change PC or mask: after a jump, and after a barrier.
 LATENCIES = {
     "short": {"ALU": 3, "vote": 3, "shuffle": 3, "multiplication": 4, "division": 35, "L1": 9,
-              "local": 9, "local atomic": 9},
+              "local": 9, "local atomic": 9, "float": 7, "float division": 31},
     "long": {"ALU": 5, "vote": 6, "shuffle": 6, "multiplication": 7, "division": 39, "L1": 15,
-             "local": 15, "local atomic": 15},
+             "local": 15, "local atomic": 15, "float": 14, "float division": 63},
 }
+
+#: Floating point of the core by its pipeline, and warp instructions of it a cycle.
+FLOATS = {"short": ("full", 1), "long": ("half", 0.5)}
 CONTROL = {"short": (4, 4), "long": (9, 11)}
 
 #: Cycles from a division to the next.
@@ -102,6 +106,9 @@ async def latencies(dut):
         "vote": await gaps(bench, lambda a, p, q: [a.vote_ballot(p, p) for _ in range(6)]),
         "shuffle": await gaps(bench, lambda a, p, q: [a.shfl_up(p, p, p) for _ in range(6)]),
         "division": await gaps(bench, lambda a, p, q: [a.div(p, p, p) for _ in range(6)]),
+        "float": await gaps(bench, lambda a, p, q: [a.fmul_s(p, p, p) for _ in range(6)]),
+        "float division": await gaps(bench, lambda a, p, q: [a.fdiv_s(p, p, p)
+                                                             for _ in range(6)]),
         "local atomic": (await gaps(bench, one_lane))[2:],
         "L1": await gaps(bench, lambda a, p, q: [a.lw(p, p) for _ in range(6)]),
         "local": await gaps(bench, lambda a, p, q: [a.lw(q, q) for _ in range(6)]),
@@ -188,6 +195,23 @@ async def throughput(dut):
     rate = issued / (bench.issues[-1] - bench.issues[0] + 1)
     dut._log.info(f"throughput: {issued} instructions, {rate:.3f} a cycle")
     assert issued == 4 * 401 and rate >= 0.95
+
+
+@cocotb.test()
+async def throughput_of_floats(dut):
+    """The same with floating-point instructions."""
+    bench = await CoreBench.start(dut)
+    a = Assembler()
+    registers = a.regs(*(f"r{i}" for i in range(8)))
+    for i in range(400):
+        a.fmadd_s(registers[i % 8], registers[i % 8], registers[i % 8], registers[i % 8])
+    a.end_warp()
+    await bench.run(Launch(a.finish().words))
+    issued, (_, most) = len(bench.issues), FLOATS[bench.config.pipeline]
+    rate = issued / (bench.issues[-1] - bench.issues[0] + 1)
+    dut._log.info(f"throughput of floats: {issued} instructions, {rate:.3f} a cycle")
+    # The last instructions, which end the warps, are others.
+    assert issued == 4 * 401 and 0.95 * most <= rate <= most + 0.01
 
 
 def rates(bench):
@@ -282,7 +306,7 @@ _SHORT = ["random_programs", "control", "resets"]
 @pytest.mark.parametrize("pipeline", LEGAL["pipeline"].values)
 @pytest.mark.sample(2)
 def test_core(simulator, pipeline):
-    parameters = CONFIG | {"pipeline": pipeline}
+    parameters = CONFIG | {"pipeline": pipeline, "float": FLOATS[pipeline][0]}
     tests = _SHORT if simulator == "icarus" and not runner.whole else None
     runner.run_bench(Core(HardwareConfig(**parameters)), "core", __name__, simulator=simulator,
                      parameters=parameters, tests=tests)
@@ -292,6 +316,6 @@ def test_core(simulator, pipeline):
 @pytest.mark.full
 def test_core_again(seed, pipeline):
     """The same with other seeds and so other latencies, on the fast simulator only."""
-    parameters = CONFIG | {"pipeline": pipeline}
+    parameters = CONFIG | {"pipeline": pipeline, "float": FLOATS[pipeline][0]}
     runner.run_bench(Core(HardwareConfig(**parameters)), "core", __name__, simulator="verilator",
                      parameters=parameters, seed=seed, tests=["random_programs", "resets"])

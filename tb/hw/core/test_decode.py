@@ -3,7 +3,7 @@
 ====================  ==========================================================
 every row             each_row: all operand fields, random
 illegal words         random_words: also words one bit away from a legal word
-a unit is absent      both, without Weaver, with EGHW, without divider
+a unit is absent      both, without Weaver, with EGHW, without divider, with floats
 ====================  ==========================================================
 """
 
@@ -18,7 +18,7 @@ from cocotb.triggers import Timer
 
 from hw.config import preset
 from hw.core.decode import Decoder, Predecoder, decoded_layout
-from hw.isa import INSTRUCTIONS, Cause, Csr, decode
+from hw.isa import FLOAT_CSRS, INSTRUCTIONS, Cause, Csr, decode
 from hw.operations import AluOp, Format, Unit, WarpOp
 from tb import runner
 from tb.clocking import integer
@@ -29,12 +29,12 @@ class Both(wiring.Component):
     """Both steps of decoding, one behind the other."""
     def __init__(self, config):
         self._config = config
-        super().__init__({"word": In(32), "decoded": Out(decoded_layout())})
+        super().__init__({"word": In(32), "decoded": Out(decoded_layout(config))})
 
     def elaborate(self, platform):
         m = Module()
         m.submodules.predecoder = predecoder = Predecoder(self._config)
-        m.submodules.decoder = decoder = Decoder()
+        m.submodules.decoder = decoder = Decoder(self._config)
         m.d.comb += [
             predecoder.word.eq(self.word), decoder.predecoded.eq(predecoder.predecoded),
             self.decoded.eq(decoder.decoded),
@@ -79,12 +79,16 @@ def expected(row, word):
     needs |= {register for source, register in (("1", rs1), ("2", rs2), ("3", rs3))
               if source in row.named}
     fields = {
-        "unit": row.unit, "op": row.op.value, "branch": row.branch,
-        "writes": int(row.writes and rd != 0), "changes": int(row.control),
+        "unit": row.unit.value, "op": row.op.value, "branch": row.branch,
+        "writes": int(row.writes and rd != 0),
+        # What has no result but flags keeps its warp from fetching.
+        "changes": int(row.control or (row.is_float and rd == 0)),
         "needs": sum(1 << register for register in needs - {0}),
         "rd": rd, "rs1": rs1, "rs2": rs2, "rs3": rs3,
         "imm": word if imm is None else imm, "csr": word >> 20,
     }
+    if row.format in (Format.CSR, Format.CSI) and word >> 20 in FLOAT_CSRS:
+        fields["needs"] = 0xFFFF_FFFE
     if row.unit in (Unit.ALU, Unit.BRANCH):
         # A branch compares registers; its immediate goes to the PC.
         fields["use_imm"] = int(row.format is Format.CSI
@@ -101,31 +105,36 @@ def expected(row, word):
     return fields
 
 
-def forbidden(row, word):
+def forbidden(config, row, word):
     """Whether an instruction accesses a CSR in a way that is not legal."""
     if row.format not in (Format.CSR, Format.CSI):
         return False
-    writes = row.op is AluOp.CSRRW or word >> 15 & 31
-    return word >> 20 not in set(Csr) or (writes and word >> 20 != Csr.PHASE)
+    writes, csr = row.op is AluOp.CSRRW or word >> 15 & 31, word >> 20
+    floats = set(FLOAT_CSRS) if config.floats else set()
+    return (csr not in set(Csr) - set(FLOAT_CSRS) | floats
+            or (writes and csr not in {Csr.PHASE} | floats))
 
 
 def expected_illegal(word):
-    return {"unit": Unit.WARP, "op": WarpOp.TRAP.value, "csr": Cause.ILLEGAL, "imm": word,
+    return {"unit": Unit.WARP.value, "op": WarpOp.TRAP.value, "csr": Cause.ILLEGAL, "imm": word,
             "changes": 1, "writes": 0, "needs": 0}
 
 
 async def check(dut, word):
     """Decode a word and compare with the table. Returns whether it is legal."""
     row = decode(word)
-    absent, unit = (runner.parameters()[name] for name in ("absent", "unit"))
-    if row is not None and ((absent and row.unit is Unit[absent]) or forbidden(row, word)
+    absent, unit, floats = (runner.parameters()[name] for name in ("absent", "unit", "float"))
+    config = configuration(absent, unit, floats)
+    if row is not None and ((absent and row.unit is Unit[absent] and not row.is_float)
+                            or (row.is_float and floats == "none") or forbidden(config, row, word)
                             or (row.variants and unit not in row.variants)):
         row = None
     dut.word.value = word
     await Timer(1, "ns")
-    decoded = unpack(decoded_layout(), integer(dut.decoded))
+    decoded = unpack(decoded_layout(config), integer(dut.decoded))
     want = expected(row, word) if row is not None else expected_illegal(word)
     got = {name: decoded[name] for name in want}
+    got["unit"] = getattr(got["unit"], "value", got["unit"])
     assert got == want, f"{word:#010x} ({row and row.name}): got {got}, expected {want}"
     return row is not None
 
@@ -163,10 +172,16 @@ async def random_words(dut):
     assert 0 < legal < len(words)
 
 
-@pytest.mark.parametrize("absent, unit", [(None, "fsm"), (None, "eghw"), ("GATHER", "none"),
-                                          ("DIV", "fsm")])
+def configuration(absent, unit, floats):
+    return preset("tiny").replace(gather=unit, float=floats,
+                                  **{"divider": "none"} if absent == "DIV" else {})
+
+
+@pytest.mark.parametrize("absent, unit, floats", [
+    (None, "fsm", "none"), (None, "eghw", "full"), ("GATHER", "none", "none"),
+    ("DIV", "fsm", "half")])
 @pytest.mark.sample(2)
-def test_decoder(simulator, absent, unit):
-    config = preset("tiny").replace(gather=unit, **{"divider": "none"} if absent == "DIV" else {})
-    runner.run_bench(Both(config), "decoder", __name__, simulator=simulator,
-                     parameters={"absent": absent, "unit": unit})
+def test_decoder(simulator, absent, unit, floats):
+    runner.run_bench(Both(configuration(absent, unit, floats)), "decoder", __name__,
+                     simulator=simulator,
+                     parameters={"absent": absent, "unit": unit, "float": floats})

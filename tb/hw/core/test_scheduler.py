@@ -42,12 +42,12 @@ Instruction = collections.namedtuple("Instruction", "unit op needs rd rd2 change
 #: Cycles of the random test.
 CYCLES = 10000
 
-#: Every unit takes an instruction.
-ALL_READY = (1 << len(Unit)) - 1
-
 _OPS = {Unit.ALU: AluOp.ADD, Unit.BRANCH: AluOp.LINK, Unit.MUL: MulOp.MULH, Unit.LSU: MemOp.LOAD,
         Unit.WARP: WarpOp.SPLIT, Unit.GATHER: GatherOp.DEC_LOC, Unit.DIV: DivOp.REM,
         Unit.CROSS: CrossOp.IDX}
+
+#: Every unit takes an instruction.
+ALL_READY = (1 << len(_OPS)) - 1
 
 
 class Warp:
@@ -132,7 +132,7 @@ class Bench:
     def instruction(self, unit=None, *, needs=None, rd=None, changes=None):
         """A random instruction, or a given one."""
         rng = self.rng
-        unit = unit or rng.choice([Unit.ALU, Unit.ALU, *Unit])
+        unit = unit or rng.choice([Unit.ALU, Unit.ALU, *self.config.units])
         if rd is None:
             rd = rng.choice([0, rng.randrange(32), rng.randrange(6)])
         if needs is None:
@@ -180,7 +180,7 @@ class Bench:
         dut.fetched.value = int(fetch is not None)
         if fetch is not None:
             dut.fetched_warp.value, dut.fetched_pc.value = fetch[0], 4 * (fetch[1].number % 200)
-            dut.decoded.value = pack(decoded_layout(), self._decoded(fetch[1]))
+            dut.decoded.value = pack(decoded_layout(self.config), self._decoded(fetch[1]))
         for name, event in (("written", write), ("local", local)):
             getattr(dut, name if name == "written" else "local_wait").value = int(event is not None)
             if event is not None:
@@ -246,7 +246,7 @@ class Bench:
         assert (got.warp, got.decoded.imm) == (warp, first.number), \
             f"cycle {self.cycle_number}: {got} issues instead of {first} of warp {warp}"
         assert got.pc == 4 * (first.number % 200)
-        assert got.decoded.as_bits() == pack(decoded_layout(), self._decoded(first))
+        assert got.decoded.as_bits() == pack(decoded_layout(self.config), self._decoded(first))
         assert integer(dut.issued_units) == 1 << first.unit.value
 
     def _update(self, issued, fetch, write, local, resume):
@@ -346,8 +346,8 @@ async def against_model(dut):
         resolvable = bench.resolvable()
         resume = rng.sample(resolvable, rng.randrange(len(resolvable) + 1)) \
             if rng.random() < 0.3 else []
-        unit_ready = ALL_READY if rng.random() < 0.7 else rng.getrandbits(len(Unit))
-        barred = 0 if rng.random() < 0.7 else rng.getrandbits(len(Unit))
+        unit_ready = ALL_READY if rng.random() < 0.7 else rng.getrandbits(len(_OPS))
+        barred = 0 if rng.random() < 0.7 else rng.getrandbits(len(_OPS))
         # A warp may end, or wait at a barrier, after an instruction that changes the mask.
         at_barrier = sum(1 << warp for warp in resolvable if rng.random() < 0.5
                          and bench.model.warps[warp].unresolved.unit is Unit.WARP)

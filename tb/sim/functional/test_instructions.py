@@ -17,8 +17,8 @@ import pytest
 from checks.campaign import functional
 from checks.campaign.machines import Launch
 from hw.config import preset
-from hw.isa import INSTRUCTIONS, Csr, MemoryMap, encode
-from hw.operations import BranchOp, Format, MemOp, Unit, WarpOp
+from hw.isa import FLOAT_CSRS, INSTRUCTIONS, Csr, MemoryMap, encode
+from hw.operations import BranchOp, Format, MemOp, RoundingMode, Unit, WarpOp
 from tb.seeds import draw
 
 
@@ -34,7 +34,8 @@ CORNERS = (0, 1, 2, 31, 32, 0x7FFF_FFFF, 0x8000_0000, 0xFFFF_FFFF, 0xFFFF_FFFE)
 
 def config(threads):
     return preset("tiny").replace(cores=2, warps=4, threads=threads, l1_bytes=1 << 12,
-                                  local_bytes=1 << 12, imem_bytes=1 << 16, memory_bytes=1 << 16)
+                                  local_bytes=1 << 12, imem_bytes=1 << 16, memory_bytes=1 << 16,
+                                  float="full")
 
 
 def _ordinary(row):
@@ -80,7 +81,7 @@ def instruction(rng, row):
         fields["imm"] = rng.randrange(1 << 20)
     elif row.format in (Format.CSR, Format.CSI):
         fields["csr"] = rng.choice(list(Csr))
-        writes = fields["csr"] == Csr.PHASE
+        writes = fields["csr"] in (Csr.PHASE, *FLOAT_CSRS)
         if row.name.startswith("csrrw"):
             fields["csr"], writes = Csr.PHASE, True
         fields["rs1"] = any_register(rng) if writes else 0
@@ -89,6 +90,10 @@ def instruction(rng, row):
         fields["rs1"] = 0
     if "2" not in row.named:
         fields["rs2"] = 0
+    if "3" in row.named:
+        fields["rs3"] = any_register(rng)
+    if row.rounds:
+        fields["rm"] = rng.choice(list(RoundingMode)).value
     return encode(row.name, **fields)
 
 

@@ -141,7 +141,7 @@ CSR_VALUES = {
 }
 
 
-@pytest.mark.parametrize("csr", Csr)
+@pytest.mark.parametrize("csr", CSR_VALUES)
 def test_csr_read(csr):
     simulator = Simulator(shape())
     simulator.load_program([encode("csrrs", rd=3, csr=csr), encode("tmc", rs1=0),
