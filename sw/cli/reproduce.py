@@ -52,7 +52,7 @@ class _Options:
     preset: Annotated[str | None, typer.Option(
         "--preset", metavar="NAME", help=f"Hardware to start from: {', '.join(PRESETS)}.",
         rich_help_panel="Hardware",
-        show_default="default; sparseweaver with --large: paper")] = None
+        show_default="default; ranking: gpu; sparseweaver with --large: paper")] = None
     set_: options.Set = None
     dram: options.Dram = None
     gpu: Annotated[str | None, typer.Option(
@@ -85,7 +85,7 @@ class _Options:
     def setting(self, paper):
         """The hardware and the graphs. Raises UserError."""
         from sw.study.reproduce.setting import Setting, choices
-        config = options.hardware(self.preset or (paper.large if self.large else "default"),
+        config = options.hardware(self.preset or (paper.large if self.large else paper.preset),
                                   self.set_)
         memory, real = options.memory(self.dram, config), {}
         if self.largest is not None and self.folder is None:

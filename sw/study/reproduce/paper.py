@@ -51,13 +51,13 @@ class Figure:
 
 class Paper:
     """A paper: its name for users, its title, where it appeared (``source``), its figures in the
-    order of the paper, the preset of runs with ``--large``, if the user gives none, and what our
-    numbers stand ``beside``."""
+    order of the paper, the ``preset`` of runs and that of runs with ``--large``, if the user gives
+    none, and what our numbers stand ``beside``."""
     paper = None
     title = None
     source = None
     figures = ()
-    large = "default"
+    preset = large = "default"
     beside = "paper"
 
     @classmethod

@@ -20,5 +20,5 @@ class RankingPaper(Paper):
     title = "The ranking of schedules in software on the RTL and on a GPU"
     source = "this project's own measurements: `graphloom bench ranking --vm cuda`"
     figures = (Correlation(), *map(WaysOf, ("bfs", "pagerank", "sssp", "cc")), WorkOfWays())
-    large = "paper"
+    preset = large = "gpu"
     beside = "GPU"

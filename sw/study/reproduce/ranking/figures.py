@@ -23,22 +23,24 @@ from .agreement import agreement
 __all__ = ["Correlation", "Operators", "WaysOf", "WorkOfWays"]
 
 
-#: Schedules with the constants of CUDA's text: an edge at a time, and the degrees from which a
-#: warp or a CTA takes a vertex.
-_TEXTS = {"vm": "vm:unroll=1", "em": "em:unroll=1", "strict": "strict:unroll=1",
-          "wm": "wm:unroll=1", "cm": "cm:unroll=1", "etwc": "etwc:unroll=1",
-          "twc": "twc:warp=32:core=256:unroll=1"}
+#: Schedules with the constants of CUDA's text: the degrees from which a warp or a CTA takes a
+#: vertex.
+_TEXTS = {"twc": "twc:warp=32:core=256"}
 
-#: Programs whose rows of edges end early when they are pulled.
-_ENDING = ("bfs",)
+#: Programs whose lanes only read while they pull a row: there is no exit, no fault and no vertex to
+#: report before the end of the row. The compiler of CUDA's text, nvcc 13.0 for sm_90, then takes
+#: four edges at a time where a lane has a row to itself, as its PTX shows. Everywhere else a lane
+#: is done with an edge before it reads the next.
+_READING, _AT_ONCE = ("pagerank",), 4
+
+#: Schedules under which a lane has rows to itself.
+_OF_LANES = ("vm", "twc", "etwc")
 
 
 def _text(way, algorithm):
-    """The schedule of a way with the constants of CUDA's text. Only a lane that pulls a whole row
-    by itself has several edges under way: nothing there waits for an old word or for an exit."""
-    if way.schedule == "vm" and way.direction == "pull" and algorithm not in _ENDING:
-        return "vm"
-    return _TEXTS[way.schedule]
+    """The schedule of a way as CUDA's text has it."""
+    ahead = (way.direction == "pull" and algorithm in _READING and way.schedule in _OF_LANES)
+    return f"{_TEXTS.get(way.schedule, way.schedule)}:unroll={_AT_ONCE if ahead else 1}"
 
 
 def _atomics(way):
@@ -154,7 +156,7 @@ class _Measures:
     launches, and ``there`` seconds; None where a run failed."""
 
     def __init__(self, records, there, gpu, cores, operators):
-        self.records, self.recorded = records, there
+        self.records, self.recorded, self.operators = records, there, operators
         self.here = {way: record.get("cycles") for way, record in records.items()}
         self.there = {way: min(record["seconds"]) for way, record in there.items()}
         self.charged = {way: None if cycles is None or operators is None else
@@ -251,10 +253,11 @@ class WaysOf(_Ranked):
             order = sorted(measures.there, key=measures.there.__getitem__)
             tables.append(Table(
                 f"{graph.label}: ways from the GPU's best to its worst",
-                ("way", *columns, "RTL cycles", "GPU ms", "kernels, copies, clears",
-                 "vertices reached"),
+                ("way", *columns, "RTL cycles", "GPU ms", "operators", "on the GPU",
+                 "kernels, copies, clears", "vertices reached"),
                 tuple((str(way), *(times(values[way]) for values in over.values()),
                        number(measures.here[way]), f"{1e3 * measures.there[way]:.3f}",
+                       number(measures.operators), number(measures.recorded[way]["operators"]),
                        str(measures.recorded[way]["kernels"]
                            + measures.recorded[way]["transfers"]),
                        number(_reached(measures.records[way]))) for way in order)))
@@ -289,42 +292,41 @@ def _best(values):
     return str(min(known, key=known.__getitem__)) if known else FAILED
 
 
-
-
 class WorkOfWays(_Ranked):
-    """Instructions and bytes of each way."""
+    """Instructions, bytes and atomics of each way."""
     name = "work"
-    title = "instructions and bytes of DRAM an arc, on the RTL and on the GPU"
-    method = ("Instructions of lanes, and bytes that DRAM moves, of all kernels of a run, over the "
-              "graph's arcs; the GPU's by Nsight Compute. PageRank's are of one iteration. The "
-              "ratio is that of the RTL over the GPU.")
+    title = "instructions, bytes of DRAM and atomics an arc, on the RTL and on the GPU"
+    method = ("Instructions of lanes, bytes that DRAM moves, and atomics at the L2, of all kernels "
+              "of a run, over the graph's arcs; the GPU's by Nsight Compute, which counts sectors "
+              "of atomics. PageRank's are of one iteration. The ratio is that of the RTL over the "
+              "GPU.")
+
+    #: {what is counted: its field in the record of a GPU}.
+    _KINDS = {"instructions": "lane_instructions", "bytes": "dram_bytes", "atomics": "l2_atomics"}
 
     def results(self, setting, found, operators):
-        rows, ratios = [], {"instructions": [], "bytes": []}
+        rows, ratios = [], {name: [] for name in self._KINDS}
         config = setting.config
         for graph, algorithm, measures in self._measures(setting, found, operators):
             for way, record in measures.records.items():
                 there = measures.recorded[way]
                 if "lane_instructions" not in there or "counters" not in record:
                     continue
-                sweeps = there["parameters"].get("iterations", 1)
-                counters = record["counters"]
-                ours = {"instructions": counters["lanes"] / record["arcs"],
-                        "bytes": config.line_bytes * memory_lines(counters, config)
-                        / record["arcs"]}
-                theirs = {"instructions": there["lane_instructions"],
-                          "bytes": there["dram_bytes"]}
-                theirs = {name: value / sweeps / there["arcs"] for name, value in theirs.items()}
-                for name in ratios:
-                    ratios[name].append(ours[name] / theirs[name])
-                rows.append((graph.label, algorithm, str(way), *(
-                    text for name in ratios for text in (
-                        f"{ours[name]:.1f}", f"{theirs[name]:.1f}",
-                        times(ours[name] / theirs[name])))))
+                arcs = there["arcs"] * there["parameters"].get("iterations", 1)
+                counters, cells = record["counters"], []
+                counted = {"instructions": counters["lanes"], "atomics": counters["atomics"],
+                           "bytes": config.line_bytes * memory_lines(counters, config)}
+                for name, field in self._KINDS.items():
+                    ours, theirs = counted[name] / record["arcs"], there[field] / arcs
+                    ratio = ours / theirs if ours and theirs else math.nan
+                    if not math.isnan(ratio):
+                        ratios[name].append(ratio)
+                    cells += [f"{ours:.2f}", f"{theirs:.2f}", times(ratio)]
+                rows.append((graph.label, algorithm, str(way), *cells))
         return Outcome(
-            tables=(Table("An arc", (
-                "graph", "algorithm", "way", "instructions, RTL", "GPU", "ratio", "bytes, RTL",
-                "GPU, bytes", "ratio of bytes"), tuple(rows)),),
+            tables=(Table("An arc", ("graph", "algorithm", "way", *(
+                column for name in self._KINDS
+                for column in (f"{name}, RTL", f"{name}, GPU", f"{name}, ratio"))), tuple(rows)),),
             plots=(), comparisons=tuple(Comparison(
                 f"{name}: RTL over GPU, geometric mean", "1.00x", times(geometric_mean(values))
                 if values else FAILED) for name, values in ratios.items()),

@@ -49,7 +49,7 @@ def _written(path, records):
 def setting(tmp_path):
     path = _written(tmp_path / "gpu.jsonl", [
         _record(graph, algorithm, way, (1 + number) * 1e-3,
-                lane_instructions=2 * 10**7, dram_bytes=10**7)
+                lane_instructions=2 * 10**7, dram_bytes=10**7, l2_atomics=5 * 10**6)
         for graph in ("rmat:scale=8,seed=1", "rmat:scale=8,seed=2", "road:side=9", "karate")
         for algorithm in ALGORITHMS for number, way in enumerate(WAYS)])
     return Setting(preset("default"), DramConfig(), simulated=(), wide=(), stored=(),
@@ -123,7 +123,8 @@ def _told(cycles):
         schedule, direction = case.plan.schedule.partition(":")[0], case.plan.direction
         return {"cycles": cycles(WAYS.index(Way(schedule, direction))), "arcs": 1000,
                 "reached": 7 if case.plan.algorithm == "bfs" else None,
-                "counters": {"lanes": 4000, "dram_reads": 100, "dram_writes": 25}}
+                "counters": {"lanes": 4000, "dram_reads": 100, "dram_writes": 25,
+                             "atomics": 500 * (schedule == "em")}}
     return record
 
 
@@ -159,15 +160,19 @@ def test_what_searches_reach(setting):
         table = from_records(PAPER.find(name), setting, _told(lambda place: 1000)).tables[0]
         assert {row[-1] for row in table.rows} == {cell}
         assert {row[4] for row in table.rows} == {"1,000"}
+        assert {row[6:8] for row in table.rows} == {("5", "10")}
 
 
 def test_work(setting):
     """4 instructions an arc here and 20 there, a tenth of it in a sweep of PageRank; 125 lines of
-    64 bytes for 1000 arcs, and 10 bytes an arc."""
+    64 bytes for 1000 arcs, and 10 bytes an arc; 500 atomics under ``em``, and 5 an arc."""
     outcome = from_records(PAPER.find("work"), setting, _told(lambda place: 1000))
-    rows = {row[1]: row[3:] for row in outcome.tables[0].rows}
-    assert rows["bfs"] == ("4.0", "20.0", "0.20x", "8.0", "10.0", "0.80x")
-    assert rows["pagerank"] == ("4.0", "2.0", "2.00x", "8.0", "1.0", "8.00x")
+    rows = {row[1:3]: row[3:] for row in outcome.tables[0].rows}
+    common = ("4.00", "20.00", "0.20x", "8.00", "10.00", "0.80x")
+    assert rows["bfs", "em pull"] == (*common, "0.50", "5.00", "0.10x")
+    assert rows["bfs", "vm pull"] == (*common, "0.00", "5.00", "-")
+    assert rows["pagerank", "em push"] == ("4.00", "2.00", "2.00x", "8.00", "1.00", "8.00x",
+                                           "0.50", "0.50", "1.00x")
 
 
 @pytest.mark.parametrize("figure", PAPER.figures, ids=lambda figure: figure.name)
@@ -199,7 +204,7 @@ def test_whole(figure, tmp_path):
                 **{name: number(f"{graph} {algorithm} {way} {name}") for name in (
                     "operators", "kernels", "transfers", "arcs")},
                 **{name: 10**6 * number(f"{graph} {algorithm} {way} {name}") for name in (
-                    "lane_instructions", "dram_bytes")} if place % 4 else {})
+                    "lane_instructions", "dram_bytes", "l2_atomics")} if place % 4 else {})
         for graph in ("rmat:scale=8,seed=1", "road:side=9", "karate") for algorithm in ALGORITHMS
         for place, way in enumerate(WAYS) if (graph, algorithm, place) != ("karate", "cc", 3)])
     setting = dataclasses.replace(
