@@ -79,7 +79,7 @@ def start_copies(node, racing, owned=False, stored=frozenset()) -> set[str]:
     touched = known(node, AccessSet)
     written, at_target = touched.writes | stored, touched.changed_at("dst") | stored
     here = {"src": at_target if known(node, Apart) else (), "dst": at_target if owned else ()}
-    filtered = written if written == at_target and suffices(node, "any") else here["dst"]
+    filtered = written if suffices(node, "any") else here["dst"]
     loads = [(access, here.get(access.at, ())) for access in touched.function]
     loads += [(access, filtered if access.at == "dst" else ()) for access in touched.filter]
     return {access.vector for access, right in loads if access.kind == "load"

@@ -281,6 +281,8 @@ while s:
     ("def f(a, b):\n    y[b] += x[a]\n    x[a].min(y[b])\nedges.apply(f)", ("x", "y")),
     ("def f(a, b): x[b].min(1)\ndef g(v): return x[v] > 1\nedges.to(g).apply(f)", ()),
     ("def f(a, b): x[b].min(y[a])\ndef g(v): return x[v] > 1\nedges.to(g).apply(f)", ("x",)),
+    ("def f(a, b):\n    x[b].min(1)\n    y[a].min(2)\n"
+     "def g(v): return x[v] > 1 and y[v] > 3\nedges.to(g).apply(f)", ("x", "y")),
     (LEVELS, ()), (LEVELS.replace("n += 1", "n += len(s)"), ("x",)),
     (f"def f(a, b): x[b].min(x[a])\ns = vertexset(source)\n{LOOP}", ()),
     (f"def f(a, b): x[b].max(x[a])\ns = vertexset(source)\n{LOOP}\n    s = vertices", ("x",))])
