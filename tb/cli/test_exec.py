@@ -1,7 +1,7 @@
 """``exec``: programs of a C compiler or an assembler, and files that are no programs.
 
 ======================  ================================================================
-examples/exec           test_example, test_several_cores, test_hello
+examples/exec           test_example, test_several_cores, test_hello, test_floats
 memory by name          test_example, test_expectations, test_load_and_dump
 end of a program        test_a_program_that_fails, test_lane, test_a_program_without_end,
                         test_exit_code, test_waits_after_its_exit, test_host_requests,
@@ -17,6 +17,7 @@ import struct
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 from checks.campaign.elf_files import elf
@@ -29,12 +30,13 @@ TINY = ("--preset", "tiny")
 DATA = 0x8000_0000
 
 
-def compile_program(folder, *sources, script=EXAMPLES / "link.ld"):
+def compile_program(folder, *sources, script=EXAMPLES / "link.ld", more=(),
+                    cpu="generic_rv32+m+a"):
     """The executable that the C compiler of the ziglang wheel makes."""
     target = folder / "program.elf"
     subprocess.run(
         [sys.executable, "-m", "ziglang", "cc", "-target", "riscv32-freestanding-none",
-         "-mcpu=generic_rv32+m+a", "-O2", "-fno-sanitize=all", "-ffreestanding", "-nostdlib",
+         f"-mcpu={cpu}", *more, "-O2", "-fno-sanitize=all", "-ffreestanding", "-nostdlib",
          f"-Wl,-T,{script}", *map(str, sources), "-o", str(target)], check=True)
     return target
 
@@ -286,6 +288,30 @@ def test_division(tmp_path, capsys):
     assert "contains DIV at 0x00000000 in main; preset fpga has divider=none" in error
     assert main(["exec", program, "--preset", "fpga", "--anyway", "--read", "nothing"]) == 2
     assert "no symbol 'nothing'" in capsys.readouterr().err
+
+
+def test_floats(tmp_path, capsys):
+    """Accelerations of bodies, a body a lane: numpy's words in both simulators."""
+    program = compile_program(tmp_path, EXAMPLES / "start.S", EXAMPLES / "nbody.c",
+                              cpu="generic_rv32+m+a+zfinx",
+                              more=("-ffp-contract=off", "-fno-math-errno"))
+    single, number = np.float32, np.arange(32)
+    x, y = number * number % 31 / single(7), number * 5 % 29 / single(3)
+    mass = single(number % 4 + 1)
+    x, y = x.astype(single), y.astype(single)
+    sums = np.zeros((2, 32), single)
+    for j in number:
+        dx, dy = x[j] - x, y[j] - y
+        squared = dx * dx + dy * dy + single(0.01)
+        pull = mass[j] / (squared * np.sqrt(squared))
+        sums += np.stack([dx * pull, dy * pull])
+    expected = [f"{name}=" + ",".join(map(str, row.view(np.uint32)))
+                for name, row in zip(("ax", "ay"), sums)]
+    for options in (["--set", "float=full"], ["--set", "float=half", "--functional"]):
+        assert main(["exec", str(program), *TINY, *options,
+                     *(part for one in expected for part in ("--expect", one))]) == 0
+    assert main(["exec", str(program), *TINY]) == 2
+    assert "preset tiny has float=none: use --set float=half" in capsys.readouterr().err
 
 
 def test_files_that_are_no_programs(example, tmp_path, capsys):
