@@ -83,6 +83,7 @@ LEGAL = {
     "alwt_entries": _powers(4, 64),
     "gather_requests": _powers(1, 32),
     "edge_buffer_rows": _powers(4, 32),
+    "graphpeg_filter": _one_of(False, True),
     "exchange_interval": _or_zero(_powers(64, 4096)),
     "exchange_threshold": _powers(128, 2048),
     "table_latency": Legal((0, 10, 20, 40, 80, 160), "0, 10, 20, 40, 80 or 160"),
@@ -185,6 +186,9 @@ class HardwareConfig:
     #: Rows of gathered edges that the unit ``"graphpeg"`` holds, beside a row for each warp. A row
     #: has an edge for each lane.
     edge_buffer_rows: int = 32
+    #: Whether the unit ``"graphpeg"`` can read a word of each edge's neighbour, and drop edges that
+    #: cannot count.
+    graphpeg_filter: bool = False
     #: Cycles between two looks at the edges that the units ``"graphpeg"`` of the cores have left,
     #: upon which a core may get edges of another core. 0: no edges are exchanged, as with one core.
     exchange_interval: int = 0

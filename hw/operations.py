@@ -8,8 +8,8 @@ from amaranth.lib import enum
 
 
 __all__ = ["Format", "Unit", "AluOp", "MulOp", "DivOp", "FloatOp", "FloatDivOp", "RoundingMode",
-           "CrossOp", "BranchOp", "MemOp", "AmoOp",
-           "WarpOp", "GatherOp", "GatherSetting", "InputMode", "NONE", "REGISTER"]
+           "CrossOp", "BranchOp", "MemOp", "AmoOp", "WarpOp", "EdgeTest", "GatherOp",
+           "GatherSetting", "InputMode", "NONE", "REGISTER"]
 
 
 class Format(enum.Enum):
@@ -190,6 +190,21 @@ class GatherSetting(enum.IntEnum, shape=5):
     COUNT   = 7    # address of the word that gets the number of vertices in the output list
     START   = 8    # number of vertices of the input, with the bits of InputMode; starts the unit
     CLOSE   = 9    # stores what is left of the output list, and the number of its vertices
+    BOUND   = 10   # what words of neighbours are compared with, without ``EdgeTest.BASE``
+    VALUES  = 11   # distance from a neighbour to the address of its word
+    BASES   = 12   # distance from a base vertex to the address of its word
+    TEST    = 13   # which edges are handed out: an EdgeTest
+
+
+class EdgeTest(enum.IntFlag, shape=5):
+    """Bits of the setting ``TEST``. The word of an edge's neighbour is compared with BOUND as
+    numbers without a sign; edges are handed out for which one of the first three is so. If none of
+    them is set, all edges are."""
+    ABOVE  = 1      # the neighbour's word is larger
+    BELOW  = 2      # the neighbour's word is smaller
+    EQUAL  = 4      # both are equal
+    BASE   = 8      # the word of the edge's base vertex takes the place of BOUND
+    WEIGHT = 16     # the edge's weight is added to it; a sum beyond 32 bits becomes all ones
 
 
 class InputMode(enum.IntFlag, shape=32):

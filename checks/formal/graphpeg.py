@@ -17,9 +17,9 @@ from amaranth.lib.wiring import In, Out, connect
 
 from checks.formal.answering import answer_inputs, answer_loads, at_most_one, steady
 from checks.formal.peek import Peek
+from checks.formal.places import LoaderPlaces, QueuedPlaces
 from checks.formal.streams import hold
-from hw.gather.graphpeg.accesses import (LoadKind, arrival_layout, ask_layout, buffer_rows,
-                                         place_shape)
+from hw.gather.graphpeg.accesses import LoadKind, arrival_layout, ask_layout, buffer_rows
 from hw.gather.graphpeg.alwt import AdjacencyTable
 from hw.gather.graphpeg.buffer import EdgeBuffer
 from hw.gather.graphpeg.edges import Edges, row_layout
@@ -282,7 +282,7 @@ class PlacePromise(wiring.Component):
         hold(m, self.row, name="row", rule=Assume)
         weighted = Signal()
         signal = peek.signal
-        owners, owned = signal("owners"), peek.memory("owned")
+        owners, owned = signal("owners", "owners"), peek.memory("owners", "owned")
         m.d.comb += [
             weighted.eq(self.weights.any()), Assume(~ResetSignal()),
             Assume(self.warp < len(warps)), Assume(self.popper < len(warps)),
@@ -297,71 +297,28 @@ class PlacePromise(wiring.Component):
             Assume(~self.pop | dut.complete & ~owners.bit_select(self.popper, 1)),
         ]
 
-        # Data that each place awaits: loads that were asked for.
-        ask = dut.ask.payload
-        asked = dut.ask.valid & dut.ask.ready
-        awaited = {kind: [Signal(name=f"awaits_{kind.name.lower()}_{row}") for row in rows]
-                   for kind in (LoadKind.NEIGHBORS, LoadKind.WEIGHTS)}
-        for kind, bits in awaited.items():
-            arrives = self.arrives & (self.arrival.kind == kind)
-            m.d.comb += Assume(~arrives | Array(bits)[self.arrival.place])
-            for row, bit in zip(rows, bits):
-                with m.If(asked & (ask.kind == kind) & (ask.place == row)):
-                    m.d.sync += bit.eq(1)
-                with m.Elif(arrives & (self.arrival.place == row)):
-                    m.d.sync += bit.eq(0)
-        m.d.comb += Assume((self.arrival.kind == LoadKind.NEIGHBORS)
-                           | (self.arrival.kind == LoadKind.WEIGHTS))
-        m.d.comb += Assume(self.arrival.place < len(rows))
-
-        # Where each place is.
-        free, place, has_place = signal("free"), signal("place"), signal("has_place")
-        half, held, seconds = signal("half"), signal("held"), signal("seconds")
+        places = LoaderPlaces(m, peek, self, dut.ask, rows, weighted,
+                              (LoadKind.NEIGHBORS, LoadKind.WEIGHTS))
+        queue = QueuedPlaces(m, peek, "done", rows)
         waiting, last = signal("waiting"), signal("last")
         has_last, last_waits = signal("has_last"), signal("last_waits")
-        level, produce, consume = (signal("done", name)
-                                   for name in ("level", "produce", "consume"))
-        queue = peek.memory("done", "storage")
-        behind = [Signal(place_shape(config), name=f"behind_{row}") for row in rows]
         for row in rows:
-            m.d.comb += behind[row].eq(
-                Mux(consume <= row, row - consume, row + len(rows) - consume))
-        loading = []
-        for row in rows:
-            second = seconds & (held == row)         # its weights are not asked for
-            neighbors, weights = (awaited[kind][row] for kind in awaited)
-            loads = Signal(name=f"loads_{row}")
-            m.d.comb += loads.eq(neighbors | weights | second)
-            loading.append(loads)
-            queued = [(queue[spot] == row) & (behind[spot] < level) for spot in rows]
             kept = [owners[warp] & (owned[warp] == row) for warp in warps]
-            states = [free[row], has_place & (place == row), loads,
-                      last_waits & (last == row), *queued, *kept]
-            m.d.comb += [
-                Assert(sum(states) == 1),
-                # With weights, a place has one of its data or none.
-                Assert(half[row] == (weighted & loads & ~neighbors | loads & neighbors
-                                     & weighted & ~weights & ~second)),
-                Assert(~second | weighted & ~weights), Assert(~weights | weighted),
-            ]
+            m.d.comb += Assert(sum([*places.states(row), last_waits & (last == row),
+                                    *queue.states(row), *kept]) == 1)
         m.d.comb += [
-            Assert(level <= len(rows)), Assert(consume < len(rows)), Assert(produce < len(rows)),
-            Assert(produce == Mux(consume + level >= len(rows), consume + level - len(rows),
-                                  consume + level)),
-            Assert(place < len(rows)), Assert(~has_last | (last < len(rows))),
-            Assert(~seconds | (held < len(rows))),
+            Assert(~has_last | (last < len(rows))),
             *(Assert(~owners[warp] | (owned[warp] < len(rows))) for warp in warps),
-            *(Assert((behind[spot] >= level) | (queue[spot] < len(rows))) for spot in rows),
             # A row that is not full awaits data, or is complete and waits.
             Assert(~last_waits | has_last),
-            Assert(~has_last | last_waits | Array(loading)[last]),
-            Assert(waiting == sum(loading) + level + last_waits),
+            Assert(~has_last | last_waits | Array(places.loading)[last]),
+            Assert(waiting == sum(places.loading) + queue.level + last_waits),
             # No row follows it.
-            Assume(~(self.row.valid & ~seconds & has_last)),
+            Assume(~(self.row.valid & ~places.seconds & has_last)),
         ]
         m.d.comb += [
-            Cover(~free.any() & ~has_place, "all places are taken"),
-            Cover(self.pop & ~free.any() & ~has_place, "a row is handed out of a full buffer"),
-            Cover(last_waits & (level > 0), "the last row waits"),
+            Cover(places.none, "all places are taken"),
+            Cover(self.pop & places.none, "a row is handed out of a full buffer"),
+            Cover(last_waits & (queue.level > 0), "the last row waits"),
         ]
         return m

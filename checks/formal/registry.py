@@ -26,6 +26,7 @@ from checks.formal.l2 import L2Promise
 from checks.formal.lane_checks import LaneChecksPromise
 from checks.formal.loads import LoadPromise
 from checks.formal.misses import MissPromise
+from checks.formal.neighbor_filter import FilterPlacePromise, KeptEdgePromise
 from checks.formal.packer import BitPackerPromise, PackerPromise
 from checks.formal.prove import Refuted, prove
 from checks.formal.rows import RowsPromise
@@ -193,6 +194,12 @@ _VERTEX_PROOFS, _EDGE_PROOFS = (
         (VertexPromise, (("2 warps x 1 lane", {"threads": 1}, 9), ("2 warps x 2 lanes", {}, 8))),
         (EdgePromise, (("2 warps x 1 lane", {"threads": 1}, 10),
                        ("2 warps x 2 lanes", {}, 9)))))
+
+_FILTER = {**_PEG, "graphpeg_filter": True}
+_KEPT_PROOFS = tuple(
+    Proof(shape, lambda fields=fields: KeptEdgePromise(_config(**_FILTER, **fields)), "bounded",
+          10, not fields)
+    for shape, fields in (("2 warps x 1 lane", {"threads": 1}), ("2 warps x 2 lanes", {})))
 
 _KEEPS = "each offer of a stream stays, unchanged, until it is taken"
 _INDEPENDENT = "no offer depends on whether the receiver takes it in the same cycle"
@@ -476,6 +483,26 @@ PROPERTIES = (
         covers=("all places are taken", "a row is handed out of a full buffer",
                 "the last row waits"),
         covered="6 rows, 2 warps x 2 lanes", reach=18),
+    Property(
+        "graphpeg", "kept",
+        "an edge whose test is true is handed out once, with its neighbour and its weight, and "
+        "another one is not; a row that is not full is the last; the filter is idle only when "
+        "every edge was handed out or dropped",
+        "an edge comes once; the words of its vertices stay; addresses have 4 bits, words 5",
+        _KEPT_PROOFS,
+        covers=("the edge is dropped", "the edge is kept, by the sum of a word and its weight",
+                "the edge shares a row with others"),
+        covered="2 warps x 2 lanes", reach=10),
+    Property(
+        "graphpeg", "filter_places",
+        "each place of the filter's rows is free, chosen or being filled, awaits words, is queued, "
+        "or a warp's: one of these, once",
+        "data come once for each load; a warp returns its row before it pops",
+        _shapes(FilterPlacePromise, {
+            "4 and 5 rows, 1 warp x 1 lane": {**_FILTER, "warps": 1, "threads": 1},
+            "4 and 6 rows, 2 warps x 2 lanes": _FILTER}),
+        covers=("all places are taken", "a row is handed out of a full filter"),
+        covered="4 and 5 rows, 1 warp x 1 lane", reach=20),
     Property(
         "graphpeg", "exchange",
         "over an exchange no edge is lost, and none is on two cores; the exchange is over only "

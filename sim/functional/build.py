@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from hw.config import ConfigError
 from hw.gather.variants import VARIANTS
 from hw.isa import STACK_POINTER, UNMAPPED, Cause, Csr, MemoryMap
-from hw.operations import NONE, REGISTER, GatherSetting, InputMode
+from hw.operations import NONE, REGISTER, EdgeTest, GatherSetting, InputMode
 from hw.scu.registers import ScuCommand, ScuCompare, ScuError, ScuOperation, ScuOutput, ScuRegister
 
 from sim import cache, toolchain
@@ -51,6 +51,7 @@ def header() -> str:
         name: {each: int(value) for each, value in kind.__members__.items()}
         for name, kind in (
             ("cause", Cause), ("csr", Csr), ("setting", GatherSetting), ("input_mode", InputMode),
+            ("edge_test", EdgeTest),
             ("scu_register", ScuRegister), ("scu_operation", ScuOperation),
             ("scu_output", ScuOutput), ("scu_compare", ScuCompare), ("scu_error", ScuError),
             ("scu_command", ScuCommand))}

@@ -29,7 +29,7 @@ class Shape(ctypes.Structure):
     """The structure ``Config``: the fields of a configuration that have a meaning without time."""
     #: Fields of :class:`~hw.config.HardwareConfig` as they are.
     SAME = ("cores", "warps", "threads", "imem_bytes", "local_bytes", "memory_bytes", "line_bytes",
-            "barriers")
+            "barriers", "graphpeg_filter")
 
     _fields_ = [(name, ctypes.c_uint32)
                 for name in (*SAME, "gather", "table_rows", "rows_under_way")]

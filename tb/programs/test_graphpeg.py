@@ -10,6 +10,8 @@ the end of a launch               test_a_launch_ends_with_edges_left
 an error with loads under way     test_an_error_of_one_of_two_cores
 counters                          test_accesses_are_not_instructions
 lockstep                          test_lockstep, test_lockstep_notices
+filter of edges                   test_edges_that_count, test_a_word_fails, test_sums_are_bounded,
+                                  test_lockstep_of_tests, test_lockstep_notices_tests
 ================================  ================================================================
 """
 
@@ -19,7 +21,7 @@ import pytest
 from checks.campaign import lockstep
 from checks.campaign.machines import CONFIGS, Launch, machine, run, simulate, verify
 from hw.isa import UNMAPPED, Cause, Csr, MemoryMap
-from hw.operations import GatherSetting, InputMode
+from hw.operations import EdgeTest, GatherSetting, InputMode
 from sim.dram import DramConfig
 from sim.native import NativeMachine
 from sw.golden.gather.graphpeg import GraphpegFollower
@@ -364,3 +366,89 @@ def test_lockstep_notices(monkeypatch):
     device = lockstep.machine(_TRACED, lockstep.memory_of(_TRACED, 0))
     with pytest.raises(Difference, match="no such edge"):
         lockstep.compare(device, [_traced()])
+
+
+# The filter of edges
+
+#: Settings of a test: the word 0x400 bytes behind a neighbour against that of the base vertex,
+#: which is its offset, or against a bound.
+_FILTERED = _TRACED.replace(name="graphpeg_filter", graphpeg_filter=True, imem_bytes=1 << 14)
+_NEAR = GLOBAL + 4 * 600
+
+
+def _tested(test, **settings):
+    """A program whose edges are tested, and how often each edge is to be handed out. The neighbours
+    are words of memory from 600 on, in any order."""
+    program, memory = _Program(), _memory()
+    numbers = np.arange(_NUM_EDGES) * 37 % 64
+    memory[_EDGES:_EDGES + _NUM_EDGES] = _NEAR + 4 * numbers
+    memory[_WEIGHTS:_WEIGHTS + _NUM_EDGES] = np.arange(_NUM_EDGES) % 5
+    memory[664:728] = memory[5] + np.arange(64)
+    settings = {"WEIGHTS": 4 * (_WEIGHTS - _EDGES), "VALUES": 256, "BASES": 0,
+                "BOUND": int(memory[5]) + 20, "TEST": int(test)} | settings
+    program.settings(**settings)
+    program.edges(weighted=True, pushes=True)
+    program.close()
+    case = program.case()
+    case.memory[:] = memory
+    total = count = 0
+    for vertex in range(_VERTICES):
+        for edge in range(memory[vertex], memory[vertex + 1]):
+            place = edge - GLOBAL // 4
+            weight = int(memory[place + _WEIGHTS - _EDGES])
+            word = int(memory[664 + numbers[place - _EDGES]])
+            other = int(memory[vertex]) if test & EdgeTest.BASE else settings["BOUND"]
+            other += weight * bool(test & EdgeTest.WEIGHT)
+            if ((test & EdgeTest.ABOVE and word > other) or (test & EdgeTest.BELOW and word < other)
+                    or (test & EdgeTest.EQUAL and word == other)):
+                total += (int(memory[place]) + weight) * int(_word(vertex))
+                count += 1
+    return case, int(memory[_TOTAL]) + total & 0xFFFF_FFFF, count
+
+
+@pytest.mark.parametrize("test", [
+    EdgeTest.ABOVE, EdgeTest.BELOW | EdgeTest.EQUAL, EdgeTest.ABOVE | EdgeTest.BASE,
+    EdgeTest.BELOW | EdgeTest.BASE | EdgeTest.WEIGHT])
+def test_edges_that_count(test):
+    """Only edges whose test is true are handed out, on the RTL and on the simulators."""
+    case, total, count = _tested(test)
+    assert 0 < count < _NUM_EDGES
+    got = verify(NativeMachine(_FILTERED), case)
+    assert (int(got.memory[_TOTAL]), int(got.memory[_COUNT])) == (total, count)
+
+
+@pytest.mark.parametrize("settings, cause, address", [
+    ({"VALUES": 1 << 30}, Cause.LOAD_ACCESS, None), ({"VALUES": 257}, Cause.LOAD_MISALIGNED, None),
+    ({"BASES": 1 << 30}, Cause.LOAD_ACCESS, _word(_VERTICES - 1) + (1 << 30)),
+    ({"BASES": 2}, Cause.LOAD_MISALIGNED, _word(_VERTICES - 1) + 2)])
+def test_a_word_fails(settings, cause, address):
+    """An array that is not in memory is an error of the warp that stored the settings."""
+    case, _, _ = _tested(EdgeTest.ABOVE | EdgeTest.BASE, **settings)
+    got = run(NativeMachine(_FILTERED), case)
+    assert (got.failure.cause, got.failure.core, got.failure.warp) == (cause, 0, 0)
+    first = int(case.memory[_EDGES + _NUM_EDGES - 14])          # that of the list's first vertex
+    assert got.failure.address == (first + settings["VALUES"] if address is None else address)
+
+
+def test_sums_are_bounded():
+    """A sum beyond 32 bits is all ones, so words are below it or equal."""
+    case, *_ = _tested(EdgeTest.BELOW | EdgeTest.WEIGHT, BOUND=0xFFFFFFFE)
+    got = verify(NativeMachine(_FILTERED), case)
+    assert got.memory[_COUNT] == _NUM_EDGES
+
+
+def test_lockstep_of_tests():
+    device = lockstep.machine(_FILTERED, lockstep.memory_of(_FILTERED, 0))
+    cases = [_tested(test)[0] for test in (
+        EdgeTest.ABOVE | EdgeTest.BASE | EdgeTest.WEIGHT, EdgeTest.EQUAL, EdgeTest(0))]
+    assert lockstep.compare(device, cases).taken > 0
+
+
+def test_lockstep_notices_tests(monkeypatch):
+    """Edges that must not be dropped, and others that must, differ."""
+    counts = GraphpegFollower._counts_by
+    for wrong in (lambda *args: True, lambda *args: not counts(*args)):
+        monkeypatch.setattr(GraphpegFollower, "_counts_by", wrong)
+        device = lockstep.machine(_FILTERED, lockstep.memory_of(_FILTERED, 0))
+        with pytest.raises(Difference, match="lanes without an edge"):
+            lockstep.compare(device, [_tested(EdgeTest.ABOVE | EdgeTest.BASE)[0]])

@@ -28,7 +28,7 @@ VARIANT = GatherVariant(
                "rd = next vertex of the input list for this lane, or -1 if there is none",
                writes=True, control=True),
     ),
-    settings=("alwt_entries", "gather_requests", "edge_buffer_rows"),
+    settings=("alwt_entries", "gather_requests", "edge_buffer_rows", "graphpeg_filter"),
     reads_memory=True, exchanges=True,
     tag=lambda config: unsigned(index_bits(config.gather_requests)),
     shown=(

@@ -10,11 +10,15 @@ from hw.streams import StreamRegister
 
 
 __all__ = ["LIST_ROWS", "Accesses", "LoadKind", "arrival_layout", "ask_layout", "buffer_rows",
-           "group_size", "groups", "lanes_below", "place_shape", "store_layout"]
+           "filter_rows", "group_size", "groups", "lanes_below", "packed_rows", "place_shape",
+           "store_layout"]
 
 
 #: Rows of the ring of input vertices.
 LIST_ROWS = 4
+
+#: Rows that the filter packs ahead, beside one for each warp.
+_PACKED_AHEAD = 4
 
 
 class LoadKind(enum.Enum, shape=3):
@@ -24,6 +28,8 @@ class LoadKind(enum.Enum, shape=3):
     ENDS      = 2      # the words behind the offsets, if a warp has one lane only
     NEIGHBORS = 3
     WEIGHTS   = 4
+    VALUES    = 5      # the words of neighbours, for the filter
+    BASES     = 6      # the words of base vertices, for the filter
 
 
 def group_size(config):
@@ -42,9 +48,19 @@ def buffer_rows(config):
     return config.edge_buffer_rows + config.warps
 
 
+def filter_rows(config):
+    """Rows of the filter that await words of vertices."""
+    return config.edge_buffer_rows
+
+
+def packed_rows(config):
+    """Rows of edges that the filter has packed: some ahead, and one for each warp."""
+    return _PACKED_AHEAD + config.warps
+
+
 def place_shape(config):
     """Shape of the number of the place for the data of a load: a row of the ring of input vertices,
-    a group of the table, or a row of the edge buffer."""
+    a group of the table, or a row of the edge buffer, of which the filter has fewer."""
     return range(max(LIST_ROWS, groups(config), buffer_rows(config)))
 
 

@@ -3,35 +3,16 @@
 from amaranth.hdl import Assert, Cat, Const, Module, Mux, ResetSignal, Signal
 from amaranth.lib import data, memory, stream, wiring
 from amaranth.lib.fifo import SyncFIFO
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In, Out, connect, flipped
 
-from hw.bits import encode, index_bits, lowest
+from hw.bits import index_bits
 from hw.gather.graphpeg.accesses import LoadKind, arrival_layout, ask_layout, buffer_rows
 from hw.gather.graphpeg.edges import row_layout
+from hw.gather.graphpeg.places import RowLoader, RowOwners
 from hw.gather.interface import warp_shape
 
 
 __all__ = ["EdgeBuffer"]
-
-
-class _Places:
-    """The places of rows in the buffer.
-
-    Attributes
-    ----------
-    free, freed : Signal(rows)
-        The places without a row; those that become free.
-    place, has_place : Signal
-        The place of the next row, if one was chosen.
-    chooses, reserves : Signal(1)
-        A place is chosen; a row takes its place.
-    """
-    def __init__(self, rows):
-        self.free = Signal(rows, init=(1 << rows) - 1, name="free")
-        self.freed = Signal(rows, name="freed")
-        self.place = Signal(range(rows), name="place")
-        self.has_place, self.chooses, self.reserves = (
-            Signal(name=name) for name in ("has_place", "chooses", "reserves"))
 
 
 class EdgeBuffer(wiring.Component):
@@ -98,54 +79,37 @@ class EdgeBuffer(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        weighted = Signal()
-        m.d.comb += weighted.eq(self.weights.any())
-        places = self._places(m)
-        self._load(m, weighted, places)
-        reads = self._words(m, places)
-        done, waiting = self._complete(m, weighted, places, reads)
-        self._own(m, places, reads, done)
-        m.d.comb += [self.idle.eq(waiting == 0), self.moves.eq(places.chooses | done.w_en)]
-        m.d.sync += waiting.eq(waiting + places.reserves - self.pop)
+        config, rows = self._config, buffer_rows(self._config)
+        m.submodules.loader = loader = RowLoader(config, rows,
+                                                 (LoadKind.NEIGHBORS, LoadKind.WEIGHTS))
+        m.submodules.owners = owners = RowOwners(config, rows)
+        weighted, row, loads = Signal(), self.row.payload, loader.row.payload
+        m.d.comb += [
+            weighted.eq(self.weights.any()), loader.loads.eq(Cat(1, weighted)),
+            loader.distances[1].eq(self.weights),
+            loader.row.valid.eq(self.row.valid), self.row.ready.eq(loader.row.ready),
+            loads.mask.eq(row.mask),
+            *(words[lane].eq(Cat(Const(0, 2), row.edge[lane]))
+              for words in (loads.first, loads.second) for lane in range(config.threads)),
+            loader.arrives.eq(self.arrives), loader.arrival.eq(self.arrival),
+            loader.freed.eq(owners.freed),
+        ]
+        connect(m, loader.ask, flipped(self.ask))
+        reads = self._words(m, loader)
+        done, waiting = self._complete(m, loader, reads)
+        m.d.comb += [
+            owners.pop.eq(self.pop), owners.popper.eq(self.popper), owners.popped.eq(done.r_data),
+            owners.returns.eq(self.returns), owners.warp.eq(self.warp),
+            *(reads[name].en.eq(self.read | self.pop) for name in ("neighbors", "weights_read")),
+            *(reads[name].addr.eq(Mux(self.pop, done.r_data, owners.place))
+              for name in ("neighbors", "weights_read")),
+            self.neighbor.eq(reads["neighbors"].data), self.weight.eq(reads["weights_read"].data),
+            self.idle.eq(waiting == 0), self.moves.eq(loader.chooses | done.w_en),
+        ]
+        m.d.sync += waiting.eq(waiting + loader.reserves - self.pop)
         return m
 
-    def _places(self, m):
-        """The places of rows. A free place is chosen before a row needs it, so that the row's loads
-        stay as they are."""
-        places = _Places(buffer_rows(self._config))
-        free, place, has_place = places.free, places.place, places.has_place
-        first = lowest(m, free, name="first_free")
-        m.d.comb += places.chooses.eq((~has_place | places.reserves) & free.any())
-        with m.If(~has_place | places.reserves):
-            m.d.sync += [has_place.eq(free.any()), place.eq(encode(first, len(place)))]
-        m.d.sync += [
-            free.eq((free & ~Mux(places.chooses, first, 0)) | places.freed),
-            Assert(~(~ResetSignal() & (places.freed & free).any()),
-                   "a place is freed that is free"),
-        ]
-        return places
-
-    def _load(self, m, weighted, places):
-        """Ask for the neighbours of a row, then for the weights beside them. The place is reserved
-        with the first."""
-        row, ask, place = self.row.payload, self.ask.payload, places.place
-        seconds = Signal()                 # the row's neighbours have been asked for
-        held = Signal.like(place)          # the place of the row whose weights are asked for
-        m.d.comb += [
-            self.ask.valid.eq(self.row.valid & (places.has_place | seconds)),
-            places.reserves.eq(self.ask.valid & self.ask.ready & ~seconds),
-            self.row.ready.eq(self.ask.valid & self.ask.ready & (seconds | ~weighted)),
-            ask.kind.eq(Mux(seconds, LoadKind.WEIGHTS, LoadKind.NEIGHBORS)), ask.mask.eq(row.mask),
-            ask.place.eq(Mux(seconds, held, place)), ask.distance.eq(Mux(seconds, self.weights, 0)),
-            *(ask.word[lane].eq(Cat(Const(0, 2), row.edge[lane]))
-              for lane in range(self._config.threads)),
-        ]
-        with m.If(places.reserves):
-            m.d.sync += held.eq(place)
-        with m.If(self.ask.valid & self.ask.ready):
-            m.d.sync += seconds.eq(weighted & ~seconds)
-
-    def _words(self, m, places):
+    def _words(self, m, loader):
         """The words of the rows. Returns a read port of each memory."""
         threads, row, arrival = self._config.threads, self.row.payload, self.arrival
         lanes = data.ArrayLayout(32, threads)
@@ -161,7 +125,7 @@ class EdgeBuffer(wiring.Component):
         of_weights = Signal()
         m.d.comb += [
             of_weights.eq(arrival.kind == LoadKind.WEIGHTS),
-            writes["bases"].en.eq(places.reserves), writes["bases"].addr.eq(places.place),
+            writes["bases"].en.eq(loader.reserves), writes["bases"].addr.eq(loader.place),
             writes["bases"].data.base.eq(row.base), writes["bases"].data.mask.eq(row.mask),
             writes["neighbors"].en.eq(self.arrives & ~of_weights),
             writes["weights_read"].en.eq(self.arrives & of_weights),
@@ -170,27 +134,21 @@ class EdgeBuffer(wiring.Component):
         ]
         return reads
 
-    def _complete(self, m, weighted, places, reads):
-        """Complete rows. A row is complete when all its data have come: with weights, both of two
-        loads. A row that is not full waits until it is the last.
+    def _complete(self, m, loader, reads):
+        """Queue rows whose data have come. A row that is not full waits until it is the last.
 
         Returns the queue of complete rows, and the number of rows that are reserved and not handed
         out.
         """
-        row, arrival, place = self.row.payload, self.arrival, places.place
+        row, arrival, completes = self.row.payload, self.arrival, loader.completes
         rows = buffer_rows(self._config)
-        half = Signal(rows)                # rows that have one of two
-        of_row = Signal(rows)
-        completes = Signal()
         waiting = Signal(range(rows + 1))
-        last = Signal.like(place)          # the row that is not full
+        last = Signal.like(loader.place)   # the row that is not full
         has_last = Signal()
         last_waits = Signal()              # it has its data
         is_last = Signal()
         m.submodules.done = done = SyncFIFO(width=index_bits(rows), depth=rows)
         m.d.comb += [
-            of_row.eq(Mux(self.arrives, Const(1, rows) << arrival.place, 0)),
-            completes.eq(self.arrives & (~weighted | (half & of_row).any())),
             is_last.eq(has_last & (arrival.place == last)),
             done.w_en.eq(completes & ~is_last | last_waits & (waiting == 1)),
             done.w_data.eq(Mux(completes, arrival.place, last)),
@@ -198,10 +156,8 @@ class EdgeBuffer(wiring.Component):
             reads["bases"].en.eq(self.pop), reads["bases"].addr.eq(done.r_data),
             self.base.eq(reads["bases"].data.base), self.mask.eq(reads["bases"].data.mask),
         ]
-        with m.If(weighted):
-            m.d.sync += half.eq(half ^ of_row)
-        with m.If(places.reserves & ~row.mask.all()):
-            m.d.sync += [has_last.eq(1), last.eq(place)]
+        with m.If(loader.reserves & ~row.mask.all()):
+            m.d.sync += [has_last.eq(1), last.eq(loader.place)]
         with m.If(completes & is_last):
             m.d.sync += last_waits.eq(1)
         with m.Elif(waiting == 1):
@@ -217,27 +173,3 @@ class EdgeBuffer(wiring.Component):
                    "a row comes behind the last one"),
         ]
         return done, waiting
-
-    def _own(self, m, places, reads, done):
-        """Hand rows to warps, and free the places of rows that warps return. The depth is at least
-        2: Verilog has no address of zero bits."""
-        rows, warps = buffer_rows(self._config), self._config.warps
-        m.submodules.owned = owned = memory.Memory(shape=range(rows), depth=max(2, warps), init=[])
-        give, look = owned.write_port(), owned.read_port(domain="comb")
-        owners = Signal(warps)
-        m.d.comb += [
-            give.en.eq(self.pop), give.addr.eq(self.popper), give.data.eq(done.r_data),
-            look.addr.eq(self.warp),
-            places.freed.eq(Mux(self.returns & owners.bit_select(self.warp, 1),
-                                Const(1, rows) << look.data, 0)),
-            *(reads[name].en.eq(self.read | self.pop) for name in ("neighbors", "weights_read")),
-            *(reads[name].addr.eq(Mux(self.pop, done.r_data, look.data))
-              for name in ("neighbors", "weights_read")),
-            self.neighbor.eq(reads["neighbors"].data), self.weight.eq(reads["weights_read"].data),
-        ]
-        m.d.sync += [
-            owners.eq((owners & ~Mux(self.returns, Const(1, warps) << self.warp, 0))
-                      | Mux(self.pop, Const(1, warps) << self.popper, 0)),
-            Assert(~(~ResetSignal() & self.pop & owners.bit_select(self.popper, 1)),
-                   "a warp has two rows"),
-        ]

@@ -10,6 +10,7 @@ from hw.gather.graphpeg.alwt import AdjacencyTable
 from hw.gather.graphpeg.buffer import EdgeBuffer
 from hw.gather.graphpeg.edges import Edges
 from hw.gather.graphpeg.exchange import ExchangeUnit
+from hw.gather.graphpeg.filter import EdgeFilter
 from hw.gather.graphpeg.vertices import InputList, OutputList
 from hw.gather.interface import warp_shape
 from hw.gather.unit import GatheringUnit
@@ -18,6 +19,10 @@ from hw.streams import check_stream
 
 
 __all__ = ["GraphPeg"]
+
+
+#: Settings of the filter.
+_TESTS = GatherSetting.BOUND, GatherSetting.VALUES, GatherSetting.BASES, GatherSetting.TEST
 
 
 class _Source(enum.Enum, shape=3):
@@ -41,7 +46,11 @@ class GraphPeg(GatheringUnit):
     (:class:`~hw.gather.graphpeg.vertices.OutputList`). All accesses leave through
     :class:`~hw.gather.graphpeg.accesses.Accesses`.
 
-    Every edge of an input vertex is handed out once. Rows come in the order in which memory
+    With a filter (:class:`~hw.gather.graphpeg.filter.EdgeFilter`) edges are tested behind the edge
+    buffer, if the setting TEST says so: those whose test is false are dropped, and a row may have
+    edges of several rows, in any order.
+
+    Every other edge of an input vertex is handed out once. Rows come in the order in which memory
     completes them. The edges of a vertex rise by lanes within a row.
 
     A vertex is a word whose distance from the address of its offset is the same for all vertices.
@@ -96,7 +105,7 @@ class GraphPeg(GatheringUnit):
 
     def elaborate(self, platform):
         m = Module()
-        request = self.request.payload
+        config, request = self._config, self.request.payload
         accepted = Signal()
         m.d.comb += accepted.eq(self.request.valid & self.request.ready)
 
@@ -109,7 +118,7 @@ class GraphPeg(GatheringUnit):
         m.d.comb += setting.eq(accepted & (request.op == GatherOp.SET) & request.mask[0])
         settings = {name: Signal(32, name=name.name.lower()) for name in (
             GatherSetting.OFFSETS, GatherSetting.WEIGHTS, GatherSetting.INPUT, GatherSetting.OUTPUT,
-            GatherSetting.LIMIT, GatherSetting.COUNT)}
+            GatherSetting.LIMIT, GatherSetting.COUNT, *(_TESTS if config.graphpeg_filter else ()))}
         for name, value in settings.items():
             with m.If(setting & (request.rd == name.value)):
                 m.d.sync += value.eq(request.vid[0])
@@ -117,12 +126,12 @@ class GraphPeg(GatheringUnit):
             m.d.sync += warp.eq(request.warp)
 
         # Parts.
-        m.submodules.inputs = inputs = InputList(self._config)
-        m.submodules.table = table = AdjacencyTable(self._config)
-        m.submodules.edges = edges = Edges(self._config)
-        m.submodules.buffer = buffer = EdgeBuffer(self._config)
-        m.submodules.outputs = outputs = OutputList(self._config)
-        m.submodules.accesses = accesses = Accesses(self._config, 3)
+        m.submodules.inputs = inputs = InputList(config)
+        m.submodules.table = table = AdjacencyTable(config)
+        m.submodules.edges = edges = Edges(config)
+        m.submodules.buffer = buffer = EdgeBuffer(config)
+        m.submodules.outputs = outputs = OutputList(config)
+        m.submodules.accesses = accesses = Accesses(config, 3 + config.graphpeg_filter)
         connect(m, inputs.group, table.group)
         connect(m, edges.row, buffer.row)
         connect(m, outputs.store, accesses.store)
@@ -138,7 +147,8 @@ class GraphPeg(GatheringUnit):
             *(part.arrival.eq(accesses.arrival) for part in (inputs, table, buffer)),
             inputs.arrives.eq(accesses.arrives & (kind == LoadKind.VERTICES)),
             buffer.arrives.eq(accesses.arrives & of_edges),
-            table.arrives.eq(accesses.arrives & (kind != LoadKind.VERTICES) & ~of_edges),
+            table.arrives.eq(accesses.arrives & (
+                (kind == LoadKind.OFFSETS) | (kind == LoadKind.ENDS))),
             inputs.start.eq(start), inputs.count.eq(request.vid[0]),
             inputs.rows.eq(request.vid[0][30]), inputs.ranges.eq(request.vid[0][31]),
             inputs.first.eq(settings[GatherSetting.INPUT]),
@@ -152,15 +162,19 @@ class GraphPeg(GatheringUnit):
             outputs.counter.eq(settings[GatherSetting.COUNT]),
         ]
         more = Signal()                # entries may come
-        ended = Signal()
-        m.d.comb += [edges.more.eq(more), ended.eq(~more & edges.idle & buffer.idle)]
+        drained = Signal()             # all rows have left the edge buffer
+        m.d.comb += [edges.more.eq(more), drained.eq(~more & edges.idle & buffer.idle)]
+        rows, moves = buffer, buffer.moves      # where warps' rows come from
+        if config.graphpeg_filter:
+            rows = self._filter(m, settings, buffer, accesses, drained)
+            moves |= rows.moves
         come = ~table.idle | ~inputs.empty
-        if self._config.exchanges:
+        if config.exchanges:
             self._exchange(m, table, edges, buffer, start & ~request.vid[0][30], come, more)
         else:
             connect(m, table.entry, edges.entry)
             m.d.comb += more.eq(come)
-        reads = self._answers(m, accepted, inputs, buffer, start, ended)
+        reads = self._answers(m, accepted, inputs, rows, start, drained & rows.idle)
 
         # Requests.
         m.d.comb += self.request.ready.eq(~self.reset & Mux(
@@ -170,11 +184,31 @@ class GraphPeg(GatheringUnit):
         # Each part that goes on in the next cycle says so: no cycle is left out.
         m.d.comb += self.busy.eq(
             accesses.busy | outputs.busy | self.response.valid | accepted | edges.moves
-            | buffer.moves | inputs.moves | self._answering)
+            | moves | inputs.moves | self._answering)
         check_stream(m, self.request, name="request")
         check_stream(m, self.response, name="response")
         check_stream(m, self.access, name="access")
         return ResetInserter(self.reset)(m)
+
+    def _filter(self, m, settings, buffer, accesses, drained):
+        """A filter behind the edge buffer, which has no other reader then. Returns it."""
+        m.submodules.filter = unit = EdgeFilter(self._config)
+        kind = accesses.arrival.kind
+        connect(m, unit.ask, accesses.asks[3])
+        m.d.comb += [
+            unit.gathered.eq(buffer.complete), buffer.pop.eq(unit.takes),
+            buffer.returns.eq(unit.gives_back), unit.row_base.eq(buffer.base),
+            unit.row_neighbor.eq(buffer.neighbor), unit.row_weight.eq(buffer.weight),
+            unit.row_mask.eq(buffer.mask), unit.drained.eq(drained),
+            unit.arrival.eq(accesses.arrival), unit.arrives.eq(accesses.arrives & (
+                (kind == LoadKind.VALUES) | (kind == LoadKind.BASES))),
+            unit.bound.eq(settings[GatherSetting.BOUND]),
+            unit.values.eq(settings[GatherSetting.VALUES]),
+            unit.bases.eq(settings[GatherSetting.BASES]),
+            unit.weighted.eq(settings[GatherSetting.WEIGHTS].any()),
+            unit.test.eq(settings[GatherSetting.TEST]),
+        ]
+        return unit
 
     def _exchange(self, m, table, edges, buffer, start, come, more):
         """Edges go to other cores, and come from other cores. Entries of the input ``come``."""
@@ -201,7 +235,7 @@ class GraphPeg(GatheringUnit):
             table.entry.ready.eq(edges.entry.ready & ~unit.entry.valid),
         ]
 
-    def _answers(self, m, accepted, inputs, buffer, start, ended):
+    def _answers(self, m, accepted, inputs, rows, start, ended):
         """Answers, one a cycle; ``ended`` is high when no edge is left, and none comes.
 
         Returns whether a request that does not wait can be taken: DEC_ID and POP_VERT always,
@@ -223,7 +257,7 @@ class GraphPeg(GatheringUnit):
             pending.w_en.eq(asks),
             pending.w_data.eq(Cat(request.warp, request.rd, request.rd2, of_vertices,
                                   request.op == GatherOp.DEC)),
-            head.eq(pending.r_data), buffer.returns.eq(asks), buffer.warp.eq(request.warp),
+            head.eq(pending.r_data), rows.returns.eq(asks), rows.warp.eq(request.warp),
         ]
 
         # The first of them has an answer: a row, or the end.
@@ -239,14 +273,14 @@ class GraphPeg(GatheringUnit):
         m.d.comb += [
             nothing.eq(started & Mux(
                 head.vertices == lists, Mux(lists, inputs.empty, ended), 1)),
-            found.eq(Mux(head.vertices, inputs.complete, buffer.complete)),
+            found.eq(Mux(head.vertices, inputs.complete, rows.complete)),
             free.eq((~self.response.valid | self.response.ready) & ~follows),
             reads.eq(accepted & reading),
             pops.eq(pending.r_rdy & (found | nothing) & free & ~reads),
-            pending.r_en.eq(pops), buffer.popper.eq(head.warp),
-            buffer.pop.eq(pops & ~head.vertices & buffer.complete),
+            pending.r_en.eq(pops), rows.popper.eq(head.warp),
+            rows.pop.eq(pops & ~head.vertices & rows.complete),
             inputs.pop.eq(pops & head.vertices & inputs.complete),
-            buffer.read.eq(reads),
+            rows.read.eq(reads),
         ]
 
         # The answer on offer. Its words stay at the outputs of the memories. The base vertices of a
@@ -276,21 +310,21 @@ class GraphPeg(GatheringUnit):
             with m.Case(_Source.NOTHING):
                 m.d.comb += [answer.data.as_value().eq(-1), lanes.eq(-1)]
             with m.Case(_Source.EDGES):
-                m.d.comb += [lanes.eq(buffer.mask), *(
-                    answer.data[lane].eq(Mux(buffer.mask[lane], buffer.base[lane], NONE))
+                m.d.comb += [lanes.eq(rows.mask), *(
+                    answer.data[lane].eq(Mux(rows.mask[lane], rows.base[lane], NONE))
                     for lane in range(threads))]
             with m.Case(_Source.HEADS):
-                m.d.comb += [lanes.eq(buffer.mask), *(
-                    answer.data[lane].eq(Mux(buffer.mask[lane], buffer.neighbor[lane], NONE))
+                m.d.comb += [lanes.eq(rows.mask), *(
+                    answer.data[lane].eq(Mux(rows.mask[lane], rows.neighbor[lane], NONE))
                     for lane in range(threads))]
             with m.Case(_Source.VERTICES):
                 m.d.comb += [lanes.eq(inputs.mask), *(
                     answer.data[lane].eq(Mux(inputs.mask[lane], inputs.vertex[lane], NONE))
                     for lane in range(threads))]
             with m.Case(_Source.NEIGHBOR):
-                m.d.comb += [lanes.eq(mask), answer.data.eq(buffer.neighbor)]
+                m.d.comb += [lanes.eq(mask), answer.data.eq(rows.neighbor)]
             with m.Case(_Source.WEIGHT):
-                m.d.comb += [lanes.eq(mask), answer.data.eq(buffer.weight)]
+                m.d.comb += [lanes.eq(mask), answer.data.eq(rows.weight)]
         m.d.comb += [answer.set_mask.eq(of_pop),
                      answer.mask.eq(lanes | follows.replicate(threads))]
 

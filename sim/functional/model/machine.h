@@ -25,6 +25,7 @@ struct Config {
     u32 cores, warps, threads;
     u32 imem_bytes, local_bytes, memory_bytes, line_bytes;
     u32 barriers;
+    u32 graphpeg_filter;
     u32 gather;             ///< a constant of namespace `gather`
     u32 table_rows;         ///< rows of the Weaver's sparse table
     u32 rows_under_way;     ///< rows that a late table can have under way

@@ -13,11 +13,15 @@ from typing import Any
 import numpy as np
 
 from hw.isa import UNMAPPED
-from hw.operations import NONE, GatherSetting, InputMode
+from hw.operations import NONE, EdgeTest, GatherSetting, InputMode
 from sw.golden.gather.fsm import GatherModel
 
 
 __all__ = ["GraphpegFollower", "GraphpegModel", "follower", "model"]
+
+
+#: The bits of a test that say for which words edges are handed out.
+_RELATIONS = EdgeTest.ABOVE | EdgeTest.BELOW | EdgeTest.EQUAL
 
 
 class GraphpegModel(GatherModel):
@@ -27,13 +31,24 @@ class GraphpegModel(GatherModel):
     pop of edges waits before the first START of a launch. If the input's mode is that of the other
     pop, nothing is left for the pop.
 
+    With a filter, an edge is tested when it comes to be handed out, by the words of then.
+
     Attributes
     ----------
+    filters : bool
+        Whether the unit has a filter.
     memory
         Has ``load_word(address, lane)``, which gives a word, and ``store_word(address, word,
         lane)``. To be set before the first START.
     """
     memory: Any = None
+    filters = False
+
+    @classmethod
+    def of(cls, config):
+        found = super().of(config)
+        found.filters = config.graphpeg_filter
+        return found
 
     def reset(self):
         self._settings = dict.fromkeys(GatherSetting, 0)
@@ -97,12 +112,14 @@ class GraphpegModel(GatherModel):
         filled = 0
         while filled < self.threads and self._entries:
             entry = self._entries[0]
-            bases[filled] = entry[0]
-            self._neighbors[warp, filled], self._weights[warp, filled] = self._load(entry[1])
+            neighbor, weight = self._load(entry[1])
+            if self._counts_now(entry[0], neighbor, weight):
+                bases[filled] = entry[0]
+                self._neighbors[warp, filled], self._weights[warp, filled] = neighbor, weight
+                filled += 1
             entry[1] += 1
             if entry[1] == entry[2]:
                 self._entries.popleft()
-            filled += 1
         return self._answer(filled, bases)
 
     def decode(self, warp):
@@ -149,6 +166,35 @@ class GraphpegModel(GatherModel):
         return (int(self.memory.load_word(place, 0)),
                 int(self.memory.load_word(place + weights & 0xFFFFFFFF, 0)) if weights else 0)
 
+    # The filter
+
+    @property
+    def _test(self):
+        """The test of edges; 0 if all are handed out."""
+        test = self._settings[GatherSetting.TEST] if self.filters else 0
+        return test if test & _RELATIONS else 0
+
+    def _counts_now(self, base, neighbor, weight):
+        """Whether an edge is handed out, by the words of now."""
+        return not self._test or self._counts_by(*self._words(base, neighbor), weight)
+
+    def _words(self, base, neighbor):
+        """The words of an edge's neighbour, and that with which it is compared."""
+        settings, of_base = self._settings, self._test & EdgeTest.BASE
+        place = neighbor + settings[GatherSetting.VALUES] & 0xFFFFFFFF
+        word = int(self.memory.load_word(place, 0))
+        if not of_base:
+            return word, settings[GatherSetting.BOUND]
+        return word, int(self.memory.load_word(
+            base + settings[GatherSetting.BASES] & 0xFFFFFFFF, 0))
+
+    def _counts_by(self, word, other, weight):
+        if self._test & EdgeTest.WEIGHT:
+            other = min(other + weight, 0xFFFFFFFF)
+        relation = (EdgeTest.ABOVE if word > other else
+                    EdgeTest.BELOW if word < other else EdgeTest.EQUAL)
+        return bool(self._test & relation)
+
 
 class GraphpegFollower(GraphpegModel):
     """The model for lockstep: it takes the hardware's answers, and compares each with the edges
@@ -159,6 +205,10 @@ class GraphpegFollower(GraphpegModel):
     the pair has to be left, too. Asked twice for an edge, the hardware has to answer the same.
     Vertices come in the order of the input. Answers to pops that were issued before the first START
     are compared at the START.
+
+    With a test, the hardware may have read words at any time since START. So if nothing is left,
+    only the edges whose words are still those of START tell how many edges of a base vertex must
+    have been handed out, and how many not.
     """
     #: Whether each lane gets an edge as long as edges are left.
     fills = True
@@ -166,6 +216,8 @@ class GraphpegFollower(GraphpegModel):
     def reset(self):
         super().reset()
         self._edges_left = 0
+        self._tested = []                       # (base, neighbour, weight, words at START)
+        self._taken = collections.Counter()     # edges handed out, by base
         self._counts = collections.Counter()    # {key as in _start: edges left}
         self._early = []                        # (method, warp, words) of answers before START
         self._surplus = []                      # what was wrong in these answers
@@ -173,16 +225,35 @@ class GraphpegFollower(GraphpegModel):
 
     @property
     def left(self) -> int:
-        return self._edges_left + len(self._vertices)
+        """As of the model; with a test, the edges that must have been handed out and were not, or
+        were handed out and must not."""
+        edges = self._misjudged() if self._test else self._edges_left
+        return edges + len(self._vertices)
+
+    def _misjudged(self):
+        least, most = collections.Counter(), collections.Counter()
+        for base, neighbor, weight, words in self._tested:
+            stays = words == self._words(base, neighbor)
+            counts = self._counts_by(*words, weight)
+            least[base] += stays and counts
+            most[base] += not stays or counts
+        return sum(max(least[base] - self._taken[base], self._taken[base] - most[base], 0)
+                   for base in most)
 
     def _start(self, value):
         super()._start(value)
+        if self._tested:
+            self._edges_left = 0                # those of the last START were dropped
+        self._tested.clear()
+        self._taken.clear()
         for base, edge, end in self._entries:
             self._edges_left += end - edge
             for place in range(edge, end):
                 neighbor, weight = self._load(place)
                 self._counts.update([(base,), (base, "neighbor", neighbor),
                                      (base, "weight", weight), (base, neighbor, weight)])
+                if self._test:
+                    self._tested.append((base, neighbor, weight, self._words(base, neighbor)))
         self._entries.clear()
         for take, warp, words in self._early:
             self._surplus += take(warp, words)
@@ -220,6 +291,7 @@ class GraphpegFollower(GraphpegModel):
 
     def _take_bases(self, warp, bases):
         right = [base == NONE or self._take((base,)) for base in bases.tolist()]
+        self._taken.update(base for base in bases.tolist() if base != NONE)
         self._edges_left -= sum(right[lane] and base != NONE
                                 for lane, base in enumerate(bases.tolist()))
         return [base for lane, base in enumerate(bases.tolist()) if not right[lane]]

@@ -2,6 +2,7 @@
 
 #pragma once
 
+#include <algorithm>
 #include <deque>
 
 #include "../reader.h"
@@ -44,12 +45,13 @@ public:
         u32 filled = 0;
         while (filled < m_threads && !m_entries.empty()) {
             Entry& entry = m_entries.front();
-            neighbors[filled] = beside(entry.edge, 0, 0);
-            weights[filled] = distance ? beside(entry.edge, distance, 0) : 0;
-            answer.ids[filled] = entry.vertex;
-            answer.places[filled] = neighbors[filled];
+            const u32 vertex = entry.vertex, neighbor = beside(entry.edge, 0, 0);
+            const u32 weight = distance ? beside(entry.edge, distance, 0) : 0;
             if (++entry.edge == entry.end) m_entries.pop_front();
-            ++filled;
+            if (!counts(vertex, neighbor, weight)) continue;
+            answer.ids[filled] = vertex;
+            answer.places[filled] = neighbors[filled] = neighbor;
+            weights[filled++] = weight;
         }
         finish(filled, answer);
         return true;
@@ -84,6 +86,18 @@ private:
     struct Entry {
         u32 vertex, edge, end;
     };
+
+    /// Whether an edge is handed out, by the words of now.
+    bool counts(u32 vertex, u32 neighbor, u32 weight) const {
+        using namespace edge_test;
+        const u32 test = m_settings[setting::TEST];
+        if (!m_config.graphpeg_filter || !(test & (ABOVE | BELOW | EQUAL))) return true;
+        const u32 word = m_memory.load(neighbor + m_settings[setting::VALUES], 0);
+        u64 other = test & BASE ? m_memory.load(vertex + m_settings[setting::BASES], 0)
+                                : m_settings[setting::BOUND];
+        if (test & WEIGHT) other = std::min<u64>(other + weight, ~0u);
+        return test & (word > other ? ABOVE : word < other ? BELOW : EQUAL);
+    }
 
     /// Read the input, and the offsets of its vertices.
     void start(u32 value) {

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from hw.isa import UNMAPPED
-from hw.operations import NONE, GatherSetting, InputMode
+from hw.operations import NONE, EdgeTest, GatherSetting, InputMode
 from sw.golden.gather.graphpeg import GraphpegFollower, GraphpegModel
 
 
@@ -209,3 +209,66 @@ def test_wrong_shapes():
         GraphpegModel(0, 2)
     with pytest.raises(ValueError, match="threads must be at least 1, not 0"):
         GraphpegModel(2, 0)
+
+
+def with_test(kind, test, bound=0, **options):
+    """A unit with a filter. The neighbours 700, 707, 714 and 721 have the words 4, 5, 6 and 7 at a
+    distance of 0x2000, the vertices 0x100 and 0x104 the words 4 and 5 at a distance of 0x3000."""
+    model = unit(kind, **options)
+    model.filters = True
+    for neighbor, word in ((700, 4), (707, 5), (714, 6), (721, 7)):
+        model.memory.words[neighbor + 0x2000] = word
+    for base, word in ((0x100, 4), (0x104, 5)):
+        model.memory.words[base + 0x3000] = word
+    for setting, value in ((GatherSetting.VALUES, 0x2000), (GatherSetting.BASES, 0x3000),
+                           (GatherSetting.BOUND, bound), (GatherSetting.TEST, test)):
+        model.set(setting, value)
+    return model
+
+
+def neighbors(model):
+    """The neighbours of all edges that are handed out."""
+    got = []
+    while (bases := model.decode_id(0)[1])[0] != NONE:
+        got += [word for word, base in zip(model.neighbor(0).tolist(), bases) if base != NONE]
+    return sorted(got)
+
+
+@pytest.mark.parametrize("test, bound, expected", [
+    (EdgeTest.ABOVE, 5, [714, 721]), (EdgeTest.BELOW, 5, [700]), (EdgeTest.EQUAL, 5, [707]),
+    (EdgeTest.ABOVE | EdgeTest.BELOW, 5, [700, 714, 721]), (0, 5, [700, 707, 714, 721]),
+    (EdgeTest.BASE, 5, [700, 707, 714, 721]), (EdgeTest.EQUAL | EdgeTest.BASE, 0, [700, 707]),
+    (EdgeTest.ABOVE | EdgeTest.BASE, 0, [714, 721]), (EdgeTest.ABOVE, 9, [])])
+def test_edges_that_count(test, bound, expected):
+    model = with_test(GraphpegModel, test, bound)
+    start(model, 3)
+    assert neighbors(model) == expected
+    # Without a filter the setting has no effect.
+    model.filters = False
+    start(model, 3)
+    assert neighbors(model) == [700, 707, 714, 721]
+
+
+def test_sums_with_weights():
+    """The weights are 900, 909, 918 and 927; a sum beyond 32 bits is all ones."""
+    for bound, expected in ((0xFFFFFFFF - 910, []), (0xFFFFFFFF - 909, [700, 707]),
+                            (0xFFFFFFFF, [700, 707])):
+        model = with_test(GraphpegModel, EdgeTest.BELOW | EdgeTest.WEIGHT, bound, weights=0x1000)
+        for neighbor, word in ((700, 0xFFFFFFFF - 10), (707, 0xFFFFFFFE)):
+            model.memory.words[neighbor + 0x2000] = word
+        start(model, 3)
+        assert [each for each in neighbors(model) if each < 714] == expected
+
+
+def test_a_follower_of_tests():
+    """If nothing is left, edges whose words are those of START must be judged by them; another one
+    may be handed out or not."""
+    for changes in (False, True):
+        for handed, left in (([0x104, 0x104], 0), ([0x104], 1), ([0x104, 0x100], 2)):
+            model = with_test(GraphpegFollower, EdgeTest.ABOVE, 5)
+            start(model, 3)
+            if changes:
+                for neighbor in (700, 714):
+                    model.memory.words[neighbor + 0x2000] = 5
+            assert not model.take(0, array([*handed, NONE][:2]))
+            assert model.left == (0 if changes else left)
