@@ -124,6 +124,12 @@ class Operator:
 
     # Code of the kernels
 
+    def neighbor_settings(self, k) -> dict:
+        """The settings by which a unit drops edges that cannot count, by a word of the neighbour
+        (:class:`~hw.operations.EdgeTest`): a number or a register each; empty if there is no such
+        test. Behind :meth:`prepare`."""
+        return {}
+
     def prepare(self, k):
         """Prologue: ask for the constants, read the state of the superstep."""
 

@@ -15,12 +15,15 @@ from collections.abc import Iterable
 from typing import Any
 
 
-__all__ = ["PLACES", "Lowered", "LoweredKernel", "LoweringDecision", "summary"]
+__all__ = ["DROPS", "PLACES", "Lowered", "LoweredKernel", "LoweringDecision", "summary"]
 
 
 #: Where a member of a kernel does its work: when a lane begins with a base vertex, at an edge, when
 #: a lane has done a base vertex, where a vertex is added to the frontier, or once for each vertex.
 PLACES = ("begin", "edge", "finish", "added", "vertex")
+
+#: The choice that a unit drops edges before a warp has them. A run says if it was taken, too.
+DROPS = "the unit drops edges"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -99,7 +102,10 @@ def summary(found: Lowered, sets: int, launches: int, supersteps: int) -> str:
     if not found.fused:
         each = f"{_many(sets / supersteps, 'kernel')} a superstep, " if supersteps else ""
         counts = f"{each}{_many(launches, 'launch', 'launches')} for {counts}"
-    return f"lowered, {found.how}: {counts}{_refusals(found.refused)}"
+    drops = dict.fromkeys(each.fact for each in found.decisions
+                          if each.taken and each.what == DROPS)
+    kept = f"; {DROPS} unless {', '.join(drops)}" if drops else ""
+    return f"lowered, {found.how}: {counts}{kept}{_refusals(found.refused)}"
 
 
 def _refusals(refused: Iterable[LoweringDecision]) -> str:

@@ -3,8 +3,9 @@
 from typing import Any
 
 from sw.compile.lower.fuse import EDGES, WHERE
+from sw.compile.lower.neighbor_tests import MISSING
 from sw.compile.lower.places import place_of
-from sw.compile.lowered import LoweredKernel, LoweringDecision
+from sw.compile.lowered import DROPS, LoweredKernel, LoweringDecision
 from sw.lang import graph_ir as ir
 from sw.lang.facts import suffices
 
@@ -85,6 +86,10 @@ def _of_edges(run, task):
     for side in task.sides.values():
         number, where = side.algorithm.number, side.algorithm.place
         node = run.edges[number]
+        if side.schedule.drops_edges and side.config.graphpeg_filter:
+            test = side.algorithm.unit_test(side)
+            yield LoweringDecision(DROPS, test is not None,
+                                   MISSING if test is None else test.text, where)
         lacks = "" if side.direction == "push" else side.algorithm.lacks_early_exit(side)
         if side.direction == "pull" and suffices(node, "any", "first"):
             yield LoweringDecision("early exit", lacks is None, lacks or "suffices", where)

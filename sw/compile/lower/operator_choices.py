@@ -13,6 +13,7 @@ from sw.compile.compaction.lists import noted_bits
 from sw.compile.lower.dependence import index_of, own_loads
 from sw.compile.lower.fuse import EDGES, WHERE, Member, Op
 from sw.compile.lower.machine import first_words
+from sw.compile.lower.neighbor_tests import neighbor_test
 from sw.compile.lower.places import place_of
 from sw.compile.lower.relaxation import Relaxation
 from sw.compile.lower.sending import loops_around, sent_nodes, sent_word, sums_fit
@@ -289,6 +290,21 @@ class OperatorChoices(Operator):
                                  and any(map(self._decides, task.layouts))):
             return None
         return self._relaxes
+
+    def unit_test(self, task) -> Any:
+        """The :class:`~.neighbor_tests.NeighborTest` by which a unit may drop edges, or None."""
+        relaxation, guard, conditions = self._relaxation(task), self._guard(task), []
+        if self._filter is not None and task.direction == "push" and len(self._filter.body) == 1:
+            conditions.append((self._filter, self._filter.body[0].value))
+        if guard is not None:
+            conditions.append((self._function, guard))
+        found = neighbor_test(conditions, relaxation and relaxation.effect, self._node,
+                              self._function, task.direction == "pull")
+        if found is None:
+            return None
+        stamped = any(vector not in self._copies and self._parent.dependence.stamp(
+            self._node, vector) for vector in found.vectors)
+        return None if stamped and not found.asks_never else found
 
     def _has_voids(self, task):
         """Whether places come up that may not count as edges. An edge of the padding vertex to

@@ -56,6 +56,13 @@ class EdgeOperator(OperatorChoices):
 
     # Tests
 
+    def neighbor_settings(self, k):
+        test = self.unit_test(k.task)
+        return {} if test is None else test.settings(
+            k, lambda vector: self._copies.get(vector, self._array(vector)),
+            {vector: stamp for vector, stamp in self._stamped.items()
+             if vector not in self._copies}, self._emitter(k).value)
+
     def _ends(self, task, edge):
         """The source and the destination of an edge."""
         ends = edge.base, edge.neighbor

@@ -47,17 +47,18 @@ class Relaxation:
     ----------
     function : Function
         Without a test whether the effect improves a word, as the reduction makes the test anyway.
+    effect : Effect
     """
 
     def __init__(self, parent, node, function):
         self._parent, self._node = parent, node
-        self._effect, = effects(function)
+        self.effect, = effects(function)
         condition, body = guarded(function)
-        if condition is not None and is_improvement(condition, self._effect):
+        if condition is not None and is_improvement(condition, self.effect):
             function = dataclasses.replace(function, body=body)
         self.function = function
-        self._conditions = [test for test in self._effect.conditions
-                            if not is_improvement(test, self._effect)]
+        self._conditions = [test for test in self.effect.conditions
+                            if not is_improvement(test, self.effect)]
 
     @classmethod
     def of(cls, parent, node):
@@ -77,11 +78,11 @@ class Relaxation:
     def load(self, k, values, words):
         """The register with the word that an edge may improve; loads what the edge brings."""
         for load, word in words.known.items():
-            if isinstance(load, ir.VectorLoad) and load.vector == self._effect.vector \
+            if isinstance(load, ir.VectorLoad) and load.vector == self.effect.vector \
                     and index_of(self.function, load.index) == 1:
                 return word
         before = k.a.reg("before")
-        k.a.lw(before, k.pointer(values[1], self._parent.array(self._effect.vector), before))
+        k.a.lw(before, k.pointer(values[1], self._parent.array(self.effect.vector), before))
         return before
 
     def value(self, k, edge, values, words, fits):
@@ -93,7 +94,7 @@ class Relaxation:
 
         sent = known(self._node, facts.Sent)
         if sent is None or sent.form != "sum" or edge.weight is None or edge.value is not None:
-            return expression(self._effect.value)
+            return expression(self.effect.value)
         k.add_word(edge.weight, expression(sent.value), fits)
         return edge.weight
 
@@ -104,10 +105,10 @@ class Relaxation:
 
     def improves(self, k, word, before, into):
         """``into`` = 1 if an edge that brings a word improves the word before, else 0."""
-        improves(k, self._effect.kind, word, before, into)
+        improves(k, self.effect.kind, word, before, into)
 
     def reduce(self, k, word, target, changed):
         """An edge that is accepted: ``changed`` = 0 unless it improves the word at its target."""
         pointer = k.a.reg("pointer")
-        reduce_word(k, self._effect.kind, word,
-                    k.pointer(target, self._parent.array(self._effect.vector), pointer), changed)
+        reduce_word(k, self.effect.kind, word,
+                    k.pointer(target, self._parent.array(self.effect.vector), pointer), changed)

@@ -39,7 +39,7 @@ class GraphpegSchedule(Schedule):
     name = "graphpeg"
     compared = True
     needs_unit = "graphpeg"
-    counts_edges = reads_lists = True
+    counts_edges = reads_lists = drops_edges = True
     ends_rows = False
     AT_ONCE = "works"
     OPTIONS = {"works": Integer(1, 4, None, "works of a warp in a turn; left out, 2, or 1 "
@@ -157,6 +157,8 @@ class GraphpegSchedule(Schedule):
             if weighted:
                 program(k, {GatherSetting.WEIGHTS: k.address(layout.array("weights"))
                             - k.address(layout.array("neighbors"))})
+            if k.config.graphpeg_filter:
+                program(k, k.algorithm.neighbor_settings(k))
             if own:
                 start(k, first, count)
             elif not dealt:

@@ -77,6 +77,9 @@ class Schedule:
     reads_lists : bool
         Whether it goes through lists of vertices that a unit keeps
         (:mod:`sw.compile.frontiers.unit_lists`).
+    drops_edges : bool
+        Whether a unit drops edges by a word of their neighbour before a warp has them, where the
+        hardware can (:meth:`~sw.compile.algorithm.Operator.neighbor_settings`).
     compared : bool
         Whether a comparison has the schedule if nobody names schedules: on some graphs it is the
         fastest of its kind (docs/benchmarks.md).
@@ -88,7 +91,7 @@ class Schedule:
     whole_rows = ends_rows = True
     counts_edges = False
     AT_ONCE = "unroll"
-    notes = has_lists = counts_entries = needs_scu = reads_lists = False
+    notes = has_lists = counts_entries = needs_scu = reads_lists = drops_edges = False
     needs_unit: str | None = None
     compared = False
 

@@ -9,6 +9,7 @@ lists of the unit      ``test_lists_are_the_default``, ``test_dealt_lists``,
 no vertex twice        ``test_each_vertex_gives_its_edges_once``, ``test_a_list_has_a_vertex_once``
 slices of vertices     ``test_slices``, ``test_slices_share_the_edges_of_the_direction``
 fused loops            ``test_fusion``
+edges that are dropped ``test_results``, ``test_edges_are_dropped``
 refused                ``test_formats_without_plain_rows``, ``test_refused``,
                        ``test_other_schedules_on_the_unit``
 =====================  ===========================================================================
@@ -57,7 +58,8 @@ def test_results(algorithm, direction, schedule):
     formats = ["csr"] if algorithm == "gcn" else ["csr", "csr:reorder=rcm"]
     for name in ("one row", "one column", "single", *rng.sample(list(GRAPHS), 3)):
         shape = rng.choice([(2, 4), (4, 8), (4, 1), (8, 2), (1, 32)])
-        check(hardware(*shape, cores=rng.choice([1, 2, 3, 6])), algorithm, GRAPHS[name], schedule,
+        fields = {"cores": rng.choice([1, 2, 3, 6]), "graphpeg_filter": rng.choice([False, True])}
+        check(hardware(*shape, **fields), algorithm, GRAPHS[name], schedule,
               direction, seed=rng.randrange(1 << 20), warps=rng.choice([None, 1]),
               format=rng.choice(formats), **ALGORITHMS[algorithm])
 
@@ -65,9 +67,34 @@ def test_results(algorithm, direction, schedule):
 @pytest.mark.parametrize("direction", ["pull", "push"])
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_programs_of_the_language(program, direction):
-    check(hardware(cores=2), program, GRAPHS["random"].undirected().simplify(), "graphpeg",
-          direction, seed=5,
+    check(hardware(cores=2, graphpeg_filter=True), program,
+          GRAPHS["random"].undirected().simplify(), "graphpeg", direction, seed=5,
           **PROGRAMS[program])
+
+
+@pytest.mark.parametrize("algorithm, direction, test", [
+    ("bfs", "push", "depth == a number"), ("bfs", "pull", None),
+    ("sssp", "push", "distance > distance of the base vertex + weight"), ("sssp", "pull", None),
+    ("cc", "push", "label != label of the base vertex"),
+    ("cc", "pull", "label != label of the base vertex"), ("pagerank", "pull", None)],
+    ids=lambda value: value if value in ("push", "pull", *ALGORITHMS) else "")
+def test_edges_are_dropped(monkeypatch, algorithm, direction, test):
+    """The unit tests the edges of an operator that has a test of their neighbours, and drops some;
+    a run says which, or what is missing."""
+    tested, counts = [], GraphpegModel._counts_by
+
+    def count(self, *args):
+        tested.append(counts(self, *args))
+        return tested[-1]
+    monkeypatch.setattr(GraphpegModel, "_counts_by", count)
+    result = check(hardware(graphpeg_filter=True), algorithm, GRAPHS["random"], "graphpeg",
+                   direction, seed=7, model=True, **ALGORITHMS[algorithm])
+    found, = (each for each in result.lowered.decisions if "drops" in each.what)
+    assert found.taken == (test is not None)
+    if test is None:
+        assert "comparison" in found.fact and not tested
+    else:
+        assert found.fact == test and {*tested} == {False, True}
 
 
 def test_lists_are_the_default():
