@@ -40,6 +40,7 @@ NEAR = (
     ("hw/core/multiplier.py", "tb/hw/core/test_alu.py"),
     ("hw/gather/fsm/* hw/gather/scan/* hw/gather/table.py hw/gather/unit.py",
      "tb/hw/gather/test_fsm.py tb/hw/gather/test_scan.py tb/hw/gather/test_rounds_random.py"),
+    ("hw/float/*", "tb/hw/float/test_floats.py tb/sw/golden/test_floating.py"),
     ("hw/gather/stream/*", "tb/hw/gather/test_stream_random.py"),
     ("hw/gather/delay.py", "tb/hw/gather/test_rounds_random.py"),
     ("hw/gather/variant.py hw/gather/interface.py", "tb/hw/gather/test_fsm.py"),
@@ -243,6 +244,10 @@ _COMMANDS = ("--quick tb/cli", "tb/cli/test_runs.py tb/cli/test_commands.py "
              "tb/cli/test_diff.py tb/cli/test_sweep.py tb/cli/test_vm.py")
 
 
+#: Tests that take half a minute or more: the last ones of a first rung, in this order.
+_LONG = ("tb/sw/compile/test_instructions.py", "tb/sw/compile/test_lowered.py",
+         "tb/sw/vm/test_rtl.py", "tb/checks/metamorphic")
+
 #: Files whose benches take longer on Icarus Verilog than programs take on a simulator of the GPU,
 #: which then come first.
 _SLOW_BENCHES = ("hw/gather/graphpeg/* hw/memory/l2* hw/core/l1.py hw/core/lsu.py "
@@ -325,7 +330,8 @@ def rungs(file) -> tuple[tuple[str, ...], ...]:
     first = [mirror] if mirror else []
     for tests in _matching(NEAR, file, nearest=True):
         first += tests.split()
-    first = list(dict.fromkeys(first))
+    first = sorted(dict.fromkeys(first),
+                   key=lambda test: _LONG.index(test) + 1 if test in _LONG else 0)
     wide = [rung.split() for tests in _matching(WIDE, file) for rung in tests]
     found = [first, *wide]
     if file.startswith("hw/"):               # Icarus first, Verilator last
@@ -337,11 +343,15 @@ def rungs(file) -> tuple[tuple[str, ...], ...]:
 
 
 def _each_once(found):
-    """The rungs without tests that an earlier rung has run, all of them or in the same way."""
+    """The rungs without tests that an earlier rung has run, all of them or in the same way; also
+    where the later rung has a folder of them."""
     done = set()
     for rung in found:
         way = tuple(word for word in rung if not word.startswith("tb/"))
-        yield [word for word in rung if {((), word), (way, word)}.isdisjoint(done)]
+        left = [word for word in rung if {((), word), (way, word)}.isdisjoint(done)]
+        whole = sorted(word for each, word in done if not each and word.endswith(".py"))
+        yield left + [f"--ignore={file}" for file in whole
+                      if any(file.startswith(f"{word}/") for word in left)]
         done |= {(way, word) for word in rung if word.startswith("tb/")}
 
 

@@ -265,6 +265,9 @@ def test_rungs_of_files():
             == "tb/sw/study/benchmarks/test_core.py")
     fuse = [word for rung in ladder.rungs("sw/compile/lower/fuse.py") for word in rung]
     assert fuse.count("tb/sw/compile/test_instructions.py") == fuse.count("tb/sw/vm") == 1
+    assert ladder.rungs("sw/compile/lower/fuse.py")[1] == (
+        "tb/sw/compile/lower", "--ignore=tb/sw/compile/lower/test_decisions.py",
+        "--ignore=tb/sw/compile/lower/test_texts.py")
     assert ladder.rungs("sw/cli/bench_tune.py")[0][:2] == (
         "tb/cli/test_tune.py", "tb/sw/study/benchmarks")
     first, *_, last = ladder.rungs("hw/core/alu.py")
