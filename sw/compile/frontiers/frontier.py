@@ -12,25 +12,11 @@ only.
 from typing import Any
 
 
-__all__ = ["LISTS", "PULLING", "QUEUE", "REVERSE", "VALUES", "Input", "lacks_list"]
+__all__ = ["LISTS", "QUEUE", "REVERSE", "VALUES", "Input"]
 
 
 #: Names of frontiers that are no maps (:mod:`.maps`).
 QUEUE, VALUES, REVERSE, LISTS = "queue", "counter", "rqueue", "lists"
-
-#: Why there is no list or map to go by where vertices collect.
-PULLING = ("when pulling, a schedule visits the vertices that gather, not the vertices of the "
-           "frontier")
-
-
-def lacks_list(task) -> str | None:
-    """Why kernels of a task cannot go through a list of vertices, or None."""
-    if task.format.finds_rows(task):
-        return None
-    if task.schedule.needs != "rows":
-        return (f"schedule {task.schedule.name!r} distributes edges, and does not use a list of "
-                "vertices")
-    return f"format {task.plan.format!r} has no list that leads from a vertex to its rows"
 
 
 class Input:

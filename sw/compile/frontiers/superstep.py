@@ -1,4 +1,4 @@
-"""The frontiers of a program's operators of edges, whose sets are in a pool (:mod:`.sets`).
+"""The frontiers of a program's operators of edges, whose sets are in a pool (:mod:`.pool`).
 
 All operators of a program have the frontier of its plan: each set is what the operators add to, and
 they read it as it is, or a pass makes their input of it (:mod:`.made`). So do those that pull and
@@ -10,21 +10,16 @@ from typing import Any
 
 from base.errors import UserError
 from sw.compile.frontiers import FRONTIERS, Pair
-from sw.compile.frontiers.frontier import (
-    LISTS, PULLING, QUEUE, REVERSE, VALUES, Input, lacks_list)
+from sw.compile.frontiers.frontier import LISTS, QUEUE, REVERSE, VALUES, Input
 from sw.compile.frontiers.made import List, Map, ReverseQueue
 from sw.compile.frontiers.maps import FORMS
+from sw.compile.frontiers.needs import LISTED, Asker, lacks_rows, lacks_unit, missing
 from sw.compile.frontiers.pile import NearSet
 from sw.compile.frontiers.sets import Made, SetList, SetMap, StampTest
-from sw.compile.frontiers import unit_lists
 from sw.compile.frontiers.unit_lists import SetLists
 
 
 __all__ = ["Superstep", "check_none", "choose", "passed_over"]
-
-
-#: Kinds of sets that list their vertices.
-_LISTED = QUEUE, LISTS
 
 
 class _WordTest(Input):
@@ -194,7 +189,7 @@ def choose(sides) -> list:
     output = _output(sides, asked)
     pairs = [Pair(_input(side, pair, output), output) for side, pair in zip(sides, asked)]
     for side, pair in zip(sides, pairs):
-        reason = _refusal(side, pair, sides, pairs)
+        reason = missing(Asker(side, pair, sides, pairs))
         if reason is not None:
             raise UserError(f"{algorithm.name} {side.direction} cannot have frontier "
                             f"{side.plan.frontier or pair.text!r}: {reason}; it can have "
@@ -236,11 +231,11 @@ def _output(sides, asked):
     queues = [Pair(QUEUE, QUEUE)] * len(pushing)
     if not any(side.algorithm.reads(side) for side in sides):
         return VALUES                           # without readers a set is only counted
-    if pushing and all(unit_lists.lacks(side) is None and (
+    if pushing and all(lacks_unit(side) is None and (
             side.config.cores == 1 or side.config.exchanges) for side in sides):
         # On other cores a queue shares the work better (docs/schedules.md).
         return LISTS
-    listed = [_refusal(side, pair, pushing, queues) is None
+    listed = [missing(Asker(side, pair, pushing, queues)) is None
               for side, pair in zip(pushing, queues)]
     if listed and (any if hybrid else all)(listed):
         return QUEUE
@@ -255,9 +250,9 @@ def _input(side, pair, output):
         pair = None
     elif pair is not None and not (side.switches and not pulls and pair.input == REVERSE):
         return pair.input
-    lists = output in _LISTED
+    lists = output in LISTED
     tests = pulls and (lists or side.algorithm.known_by_words)
-    if tests or (output == QUEUE and lacks_list(side) is not None):
+    if tests or (output == QUEUE and lacks_rows(side) is not None):
         return VALUES
     return output
 
@@ -276,7 +271,7 @@ def passed_over(side) -> list[tuple[str, str]]:
     the name of each, and the reason."""
     if side.input is None or side.input.listed or side.direction == "pull":
         return []
-    reason = lacks_list(side)
+    reason = lacks_rows(side)
     return [] if reason is None else [(QUEUE, reason)]
 
 
@@ -286,39 +281,8 @@ def _possible(sides):
         one = Pair.parse(name)
         assert one is not None
         pairs = [Pair(one.input, one.output or VALUES)] * len(sides)
-        if all(_refusal(side, one, sides, pairs) is None for side, one in zip(sides, pairs)):
+        if all(missing(Asker(side, one, sides, pairs)) is None for side, one in zip(sides, pairs)):
             yield name
-
-
-def _refusal(side, pair, sides, pairs):
-    """Why a side cannot have a pair, or None; ``pairs`` are those of all ``sides``."""
-    if pair.output == LISTS and (reason := unit_lists.lacks(side)) is not None:
-        return reason
-    if pair.input == LISTS:
-        return SetLists.lacks(side)
-    read = side.algorithm.sets_are_read or any(one.algorithm.reads(one) for one in sides)
-    if pair.output != VALUES and (not read or (pair.input == VALUES and all(
-            each.input in (VALUES, REVERSE) for each in pairs))):
-        return f"nothing would read the {pair.output}"
-    listing = {one.algorithm.place for one, each in zip(sides, pairs) if each == pair and (
-        one.algorithm.reverses(one) if pair.input == REVERSE else one.algorithm.reads(one))}
-    if pair.input == REVERSE:
-        if side.direction == "push":
-            return "pushing visits the vertices of the frontier, which the reverse queue has not"
-        if not listing:
-            return ("no operator of edges has a filter of its destinations (`to`), whose vertices "
-                    "would be listed")
-        if pair.output in _LISTED and not side.switches:
-            return "pulling tests the sources of edges, which a list does not tell"
-    if pair.input in (REVERSE, QUEUE):
-        if pair.input == QUEUE and side.direction == "pull":
-            return PULLING
-        # A format that makes lists of the frontier's rows has room for those of one operator.
-        if len(listing) > 1 and side.format.image.virtual:
-            return (f"format {side.plan.format!r} has room for a list of the rows of one operator "
-                    f"of edges, and {' and '.join(sorted(listing))} go by lists")
-        return lacks_list(side)
-    return None
 
 
 def _made(pair, fields):
@@ -334,7 +298,7 @@ def _tested(pair):
     """The kind by which a side that reads sets goes, or tests vertices."""
     if pair.input != REVERSE:
         return pair.input
-    return VALUES if pair.output in _LISTED else pair.output
+    return VALUES if pair.output in LISTED else pair.output
 
 
 def _chosen(side, pair, made):
@@ -343,7 +307,7 @@ def _chosen(side, pair, made):
     if operator.reads(side):
         if made is not None:
             read = made
-        elif kind in _LISTED:
+        elif kind in LISTED:
             read = (SetList if kind == QUEUE else SetLists)(fields)
         elif kind in FORMS:
             read = SetMap(fields)

@@ -12,25 +12,12 @@ read of a set's block.
 import numpy as np
 
 from hw.isa import Csr
-from sw.compile.frontiers.frontier import LISTS, PULLING, Input
+from sw.compile.frontiers.frontier import LISTS, Input
 from sw.compile.kernels import gathering
 from sw.compile.kernels.kernel import round_up
 
 
-__all__ = ["OwnList", "SetLists", "UnitLists", "lacks"]
-
-
-def lacks(side) -> str | None:
-    """Why the sets that an operator makes cannot be lists of units, or None."""
-    if not side.schedule.reads_lists:
-        return ("only GraphPEG keeps lists, by schedule 'graphpeg', and not schedule "
-                f"{side.schedule.name!r}")
-    if side.fused:
-        return "lists are complete when a launch ends, so fusion=yes cannot have them"
-    if side.algorithm.splits:
-        return ("near and far vertices are in a queue and a pile (delta), two sets of one kernel, "
-                "and a unit has one list at a time")
-    return None
+__all__ = ["OwnList", "SetLists", "UnitLists"]
 
 
 class UnitLists:
@@ -121,11 +108,6 @@ class SetLists(Input):
 
     def __init__(self, fields, index=0):
         self._fields, self._index = fields, index
-
-    @staticmethod
-    def lacks(side) -> str | None:
-        """Why a superstep of a task cannot read lists, or None."""
-        return PULLING if side.direction == "pull" else None
 
     def of_core_0(self, k, first, length):
         """``first`` and ``length`` = the addresses of core 0's list and of its length. Both are

@@ -340,7 +340,7 @@ def test_threshold():
     ("bfs frontier=queue | bfs frontier=queue/bitmap when frontier>=0.1",
      "all sets of bfs have one kind, and the plan asks for 'queue' and 'bitmap'"),
     ("bfs | bfs frontier=queue schedule=em when frontier>=0.1",
-     "cannot have frontier 'queue': schedule 'em' distributes edges"),
+     "cannot have frontier 'queue': schedule 'em' cannot begin with a list"),
     ("bfs frontier=queue/bitmap | bfs format=tigr:k=3 direction=pull frontier=rqueue when "
      "frontier>=0.1", "bfs pull cannot have frontier 'rqueue': format 'tigr:k=3' has no "
      "list"),

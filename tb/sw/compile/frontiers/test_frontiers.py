@@ -12,11 +12,12 @@ the count          ``test_each_vertex_is_counted_once``,
 maps               ``test_a_map_is_left_clear``, ``test_maps_that_take_several_turns_to_clear``
 duplicates         ``test_a_queue_has_room_for_an_entry_of_every_edge``,
                    ``test_duplicates_do_not_multiply``
-refusals           ``test_refused``
+refusals           ``test_refused``, ``test_who_can_is_named``
 =================  ===============================================================================
 """
 
 import itertools
+import re
 
 import numpy as np
 import pytest
@@ -25,9 +26,11 @@ from hypothesis import strategies as st
 
 from base.errors import UserError
 from sw.graph import Graph
+from sw.compile import planning, schedules
 from sw.compile.frontiers import pairs
 from sw.compile.kernels.split import SPLITS
 from sw.compile.lower.machine import RtlMachine
+from sw.compile.plan import Plan
 from sw.device import Device
 from tb.sw.graphs import graphs, random_graph
 from tb.sw.compile.kernels.test_programs import GRAPHS, check, config
@@ -389,14 +392,15 @@ def test_maps_that_take_several_turns_to_clear(frontier, vertices):
      "frontier is 'stack', must be queue or bitmap or bytemap or counter or rqueue or "
      "lists, or INPUT/"),
     ("bfs", {"frontier": "queue", "schedule": "em"},
-     "bfs push cannot have frontier 'queue': schedule 'em' distributes edges"),
+     "bfs push cannot have frontier 'queue': schedule 'em' cannot begin with a list"),
     ("sssp", {"frontier": "queue", "format": "tigr"},
      "'tigr' has no list that leads from a vertex"),
     ("bfs", {"frontier": "queue", "direction": "pull"},
      "bfs pull cannot have frontier 'queue': when pulling, a schedule visits the vertices that "
      "gather, not the vertices of the frontier; it can have bitmap or bytemap or counter or rque"),
     ("sssp", {"frontier": "bitmap", "direction": "pull"},
-     "sssp pull cannot have frontier 'bitmap': nothing would read the bitmap; it can have counter"),
+     "sssp pull cannot have frontier 'bitmap': nothing would read the bitmap: no operator "
+     "has to know the members of a set, which are only counted .fact asked.; it can have counter"),
     ("pagerank", {"frontier": "counter"}, "pagerank has no choice of frontier: its operators"),
     ("pagerank", {"deduplicate": True}, "pagerank has no choice of deduplication: its op"),
     ("gcn", {"frontier": "queue", "direction": "pull"},
@@ -406,21 +410,22 @@ def test_maps_that_take_several_turns_to_clear(frontier, vertices):
     ("sssp", {"delta": 0}, "sssp: delta is 0, must be from 1 to 4294967295, or auto"),
     ("sssp", {"delta": 1 << 32}, "delta is 4294967296, must be from 1 to 4294967295"),
     ("bfs", {"frontier": "queue/bitmap", "schedule": "em"},
-     "bfs push cannot have frontier 'queue/bitmap': schedule 'em' distributes edges"),
+     "bfs push cannot have frontier 'queue/bitmap': schedule 'em' cannot begin with a list"),
     ("bfs", {"frontier": "queue/counter"},
      "'queue/counter': a counter does not tell which vertices it has counted"),
     ("bfs", {"frontier": "queue/lists"}, "'queue/lists': the lists are for the unit that keeps"),
     ("bfs", {"frontier": "lists"},
-     "bfs push cannot have frontier 'lists': only GraphPEG keeps lists, by schedule 'graphpeg'"),
+     "bfs push cannot have frontier 'lists': schedule 'vm' cannot take vertices from li"),
     ("bfs", {"frontier": "queue/rqueue"}, "'queue/rqueue': nothing is added to an rqueue"),
     ("bfs", {"frontier": "counter/bitmap"},
-     "bfs push cannot have frontier 'counter/bitmap': nothing would read the bitmap"),
+     "bfs push cannot have frontier 'counter/bitmap': nothing would read the bitmap: with "
+     "input counter each vertex is tested by its words or stamp"),
     ("bfs", {"frontier": "rqueue"},
      "bfs push cannot have frontier 'rqueue': pushing visits the vertices of the frontier"),
     ("bfs", {"frontier": "rqueue/queue", "direction": "pull"},
      "bfs pull cannot have frontier 'rqueue/queue': pulling tests the sources of edges"),
     ("bfs", {"frontier": "rqueue", "direction": "pull", "schedule": "em"},
-     "bfs pull cannot have frontier 'rqueue': schedule 'em' distributes edges"),
+     "bfs pull cannot have frontier 'rqueue': schedule 'em' cannot begin with a list"),
     ("sssp", {"frontier": "rqueue", "direction": "pull"},
      "sssp pull cannot have frontier 'rqueue': no operator of edges has a filter"),
     ("cc", {"frontier": "bitmap"},
@@ -438,3 +443,19 @@ def test_refused(algorithm, options, message):
     device = Device(config(2, 4), never)
     with pytest.raises(UserError, match=message):
         device.run(algorithm, GRAPHS["random"].weighted(9), **{"schedule": "vm", **options})
+
+
+@pytest.mark.parametrize("frontier, lacks", [("queue", "em"), ("lists", "vm")])
+def test_who_can_is_named(frontier, lacks):
+    """A refusal names schedules with the ability that is missing, and these take the frontier."""
+    def tried(schedule):
+        needs = schedules.equip(config(2, 4), [schedule])
+        return planning.make(needs, Plan("bfs", schedule=schedule, frontier=frontier,
+                                         direction="push"), GRAPHS["random"])
+
+    with pytest.raises(UserError) as refused:
+        tried(lacks)
+    able = re.search(r"cannot [^;]*; ([^;]*) can; ", str(refused.value)).group(1).split(", ")
+    assert able and lacks not in able
+    for schedule in able:
+        assert tried(schedule).plan.frontier == frontier

@@ -496,8 +496,8 @@ def test_refused(tmp_path):
             ({"frontier": "rqueue"}, "pushing visits the vertices of the frontier"),
             ({"direction": "pull", "frontier": "rqueue"}, "no operator of edges has a filter"),
             ({"direction": "pull", "frontier": "queue"}, "visits the vertices that gather"),
-            ({"frontier": "lists"}, "only GraphPEG keeps lists"),
-            ({"schedule": "em", "frontier": "queue"}, "distributes edges")]:
+            ({"frontier": "lists"}, "schedule 'vm' cannot take vertices from lists"),
+            ({"schedule": "em", "frontier": "queue"}, "cannot begin with a list of vertices")]:
         with pytest.raises(UserError, match=message):
             run(SETS, tmp_path, **choices)
     with pytest.raises(UserError, match="no choice of frontier: it has no operator of edges"):

@@ -239,7 +239,7 @@ def test_formats_without_plain_rows(format):
 @pytest.mark.parametrize("algorithm, choices, message", [
     ("pagerank", {"split": "counter"}, "the work cannot have split=counter; split=static can"),
     ("bfs", {"direction": "push", "frontier": "lists", "fusion": True},
-     "fusion=yes cannot have them"),
+     "complete when a launch ends, and fusion=yes goes on in the same launch; fusion=no"),
     ("bfs", {"direction": "pull", "fusion": True}, "fusion=yes cannot have them"),
     ("bfs", {"direction": "push", "frontier": "queue", "deduplicate": False},
      "a list that has each vertex once; deduplicate=yes gives one"),
@@ -251,8 +251,8 @@ def test_formats_without_plain_rows(format):
     ("sssp", {"direction": "push", "frontier": "lists", "delta": "auto"},
      "cannot have frontier 'lists': near and far vertices are in a queue and a pile"),
     ("bfs", {"direction": "push", "schedule": "vm", "frontier": "lists"},
-     "cannot have frontier 'lists': only GraphPEG keeps lists, by schedule 'graphpeg', and not "
-     "schedule 'vm'"),
+     "cannot have frontier 'lists': schedule 'vm' cannot take vertices from lists that the units "
+     "of the cores keep; graphpeg can; it"),
     ("pagerank", {"schedule": "graphpeg:works=5"}, "works"),
     ("pagerank", {"schedule": "graphpeg:lists=all"}, "lists"),
 ])
