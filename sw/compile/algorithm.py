@@ -63,7 +63,7 @@ class Operator:
     weighted : bool
         Whether it uses the weights of the edges.
     has_sets : bool
-        Whether its operators of edges have sets of their own (:mod:`sw.compile.frontiers.sets`).
+        Whether its operators of edges have sets of their own (:mod:`sw.compile.frontiers.pool`).
     no_frontier : str
         Why there is no choice of a frontier, where there is none.
     sent : SentWord

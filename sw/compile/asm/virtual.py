@@ -107,7 +107,7 @@ class VirtualAssembler(Assembler):
         The kept register with the argument of a superstep, in a fused loop
         (:mod:`sw.compile.kernels.fusion`).
     record : int or None
-        The argument is then the address of a record (:class:`~sw.compile.frontiers.sets.Record`),
+        The argument is then the address of a record (:class:`~sw.compile.frontiers.pool.Record`),
         and the superstep's number is as many bytes behind.
     """
 

@@ -35,7 +35,8 @@ import enum
 import numpy as np
 
 from sw.compile.asm.assembler import Condition
-from sw.compile.frontiers.sets import Fields, Made
+from sw.compile.frontiers.pool import Fields
+from sw.compile.frontiers.sets import Made
 from sw.compile.kernels.kernel import Vertex
 from sw.compile.kernels.vertices import each_vertex
 
@@ -170,7 +171,7 @@ class Pile:
         return (words[_Epoch.END] - words[_Epoch.START]) // 4 + words[_Epoch.COUNT]
 
     def target(self, session) -> tuple:
-        """As of :meth:`~sw.compile.frontiers.sets.Pool.target`, of the far vertices."""
+        """As of :meth:`~sw.compile.frontiers.pool.Pool.target`, of the far vertices."""
         words, place = self._words(session), self._place + _Epoch.COUNT
         return (words[_Epoch.END] + 4 * words[_Epoch.COUNT],
                 session.task.buffers.address(self._ring) + 4 * place, words[_Epoch.COUNT])

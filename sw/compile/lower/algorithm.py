@@ -16,7 +16,7 @@ a group                    functions of vertices, filters and sums over one set
 ``slot``                   stores the launch's argument as a word for later kernels
 =========================  ==============================================================
 
-Sets are in a pool (:mod:`sw.compile.frontiers.sets`). Which block of the pool a set has is known
+Sets are in a pool (:mod:`sw.compile.frontiers.pool`). Which block of the pool a set has is known
 only when the program runs, so it is a field of the launch's argument, beside a number of the host
 (:mod:`.host_numbers`).
 """
@@ -33,7 +33,7 @@ from sw.compile.algorithm import VertexName
 from sw.compile.frontiers.frontier import LISTS, QUEUE
 from sw.compile.frontiers.maps import FORMS
 from sw.compile.frontiers.pile import PILE_KERNELS, Pile
-from sw.compile.frontiers.sets import Fields, Pool
+from sw.compile.frontiers.pool import Fields, Pool
 from sw.compile.lower import described
 from sw.compile.lower.addresses import Addresses
 from sw.compile.lower.chained import chained

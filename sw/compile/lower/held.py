@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from sw.compile.frontiers.sets import Fields
+from sw.compile.frontiers.pool import Fields
 from sw.compile.lower.fuse import EDGES, Group, Member, Op, group_name
 
 

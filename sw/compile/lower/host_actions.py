@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from sw.compile.frontiers.sets import Fields
+from sw.compile.frontiers.pool import Fields
 from sw.lang import graph_ir as ir
 
 

@@ -16,7 +16,7 @@ import dataclasses
 import functools
 
 from base.errors import UserError
-from sw.compile.frontiers.sets import Fields
+from sw.compile.frontiers.pool import Fields
 from sw.compile.lower.fuse import op_of
 from sw.compile.lower.host_actions import (HostCall, HostEnd, HostFork, HostNumber, HostThreshold,
                                            HostVertex, HostWord)

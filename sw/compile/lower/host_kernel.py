@@ -4,7 +4,7 @@ The last warp of each core performs the host's part of the program (:mod:`.host_
 its core's local memory, which no other warp writes. So the hosts of all cores go the same way, and
 no word of the host is written while another warp reads it.
 
-What a section needs is in a *record* (:class:`~sw.compile.frontiers.sets.Record`). There are two,
+What a section needs is in a *record* (:class:`~sw.compile.frontiers.pool.Record`). There are two,
 which sections use in turn, so that the host can make the next one while other warps are in a
 section. What follows a section is one of three (:class:`~.host_paths.Onward`)::
 
@@ -31,7 +31,7 @@ from __future__ import annotations
 import itertools
 
 from hw.isa import Csr
-from sw.compile.frontiers.sets import ALL, Record
+from sw.compile.frontiers.pool import ALL, Record
 from sw.compile.kernels import barrier
 from sw.compile.kernels.fusion import KERNEL, SUPERSTEPS
 from sw.compile.kernels.kernel import Kernel

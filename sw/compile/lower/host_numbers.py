@@ -8,7 +8,7 @@ of memory, and so is the number where the argument has no room for it. A record 
 from typing import Any
 
 from sw.compile.asm.assembler import Condition
-from sw.compile.frontiers.sets import Record
+from sw.compile.frontiers.pool import Record
 from sw.lang import graph_ir as ir
 from sw.lang.types import Type
 

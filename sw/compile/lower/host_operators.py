@@ -11,7 +11,7 @@ import dataclasses
 from typing import Any
 
 from base.errors import UserError
-from sw.compile.frontiers.sets import ALL, EMPTY, Fields
+from sw.compile.frontiers.pool import ALL, EMPTY, Fields
 from sw.compile.lower.fuse import EDGES, TOTAL, WHERE, Member, op_of
 from sw.compile.lower.held import GroupLaunch, HeldBack
 from sw.compile.lower.host_actions import HostCall, HostMeeting, HostSum, HostWord

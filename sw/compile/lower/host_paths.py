@@ -14,7 +14,7 @@ from typing import Any
 
 from base.errors import UserError
 from sw.compile.asm.assembler import Condition
-from sw.compile.frontiers.sets import Record, lead
+from sw.compile.frontiers.pool import Record, lead
 from sw.compile.kernels import barrier
 from sw.compile.kernels.fusion import SUPERSTEPS
 from sw.compile.lower.host_actions import (HostCall, HostEnd, HostFork, HostNumber, HostSum,

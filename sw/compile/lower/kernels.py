@@ -12,7 +12,8 @@ import dataclasses
 from hw.isa import Csr
 from sw.compile.asm.assembler import Condition
 from sw.compile.frontiers.pile import PILE_KERNELS
-from sw.compile.frontiers.sets import Fields, Made
+from sw.compile.frontiers.pool import Fields
+from sw.compile.frontiers.sets import Made, read as read_set
 from sw.compile.kernels import gathering
 from sw.compile.kernels.distribution import Scan
 from sw.compile.kernels.kernel import Vertex
@@ -81,7 +82,7 @@ class VertexKernels:
 
     def _open(self, k, fields, index=0):
         """In the prologue: the input that a set is, for :meth:`_of`."""
-        read = self._parent.pool.read(fields, index)
+        read = read_set(fields, index)
         read.prepare(k)
         return read
 

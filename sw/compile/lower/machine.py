@@ -4,7 +4,7 @@ import weakref
 from typing import Any
 
 from base.errors import UserError
-from sw.compile.frontiers.sets import ALL, EMPTY
+from sw.compile.frontiers.pool import ALL, EMPTY
 from sw.compile.lower.fuse import EDGES, WHERE, Member, in_beginning, op_of
 from sw.compile.lower.held import GroupLaunch, HeldBack
 from sw.compile.lower.host_numbers import LARGE, THRESHOLD, VERTEX, WORD

@@ -13,7 +13,7 @@ import types
 
 import pytest
 
-from sw.compile.frontiers.sets import Fields
+from sw.compile.frontiers.pool import Fields
 from sw.device import Device
 from tb.sw.compile.kernels.test_programs import config
 from tb.sw.graphs import random_graph

@@ -16,7 +16,7 @@ import pytest
 
 from base.errors import UserError
 from sw.compile.frontiers.pile import Pile
-from sw.compile.frontiers.sets import Fields
+from sw.compile.frontiers.pool import Fields
 from sw.compile.kernels.split import SPLITS
 from sw.compile.lower.queues import choose_delta
 from sw.compile.schedules import equip

@@ -18,7 +18,7 @@ import pytest
 from base.errors import UserError
 from hw.config import preset
 from sw.compile import formats, frontiers, schedules
-from sw.compile.frontiers.sets import Pool
+from sw.compile.frontiers.pool import Pool
 from sw.compile.schedules import equip
 from sw.device import Device
 from sw.graph import load
