@@ -33,12 +33,13 @@ if TYPE_CHECKING:
                                vertexset, vertices)
     from sw.operators.reordering import Reordering
     from sw.device import Device, Result, Results
+    from sw.cc.host import compile_c as compile
     from sw.study.sweep import SweepResult, sweep
 
 
 __all__ = ["ConfigError", "Device", "DramConfig", "DramDevice", "Graph", "HardwareConfig",
            "HashTable", "Reordering", "Result", "Results", "RunError", "SweepResult", "UserError",
-           "__version__", "generate", "load", "preset", "sweep",
+           "__version__", "compile", "generate", "load", "preset", "sweep",
            # the words of the algorithm language (docs/language.md)
            "Label", "PriorityQueue", "decimal", "edgeset", "fixed", "fraction", "infinity",
            "loopless", "none", "program", "simple", "symmetric", "uint", "vector", "vertex",
@@ -54,6 +55,7 @@ def __getattr__(name):
     from sim.dram import DramConfig  # noqa: F401
     from sim.dram_device import DramDevice  # noqa: F401
     from sw.graph import Graph, generate, load  # noqa: F401
+    from sw.cc.host import compile_c as compile  # noqa: F401
     from sw.operators.hashing import HashTable  # noqa: F401
     from sw.lang.names import (  # noqa: F401
         Label, PriorityQueue, decimal, edgeset, fixed, fraction, infinity, loopless, none, program,

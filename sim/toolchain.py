@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 
 __all__ = ["Compiler", "OLDEST_VERILATOR", "ToolError", "Verilator", "compiler", "icarus",
-           "processor", "verilator"]
+           "processor", "verilator", "ziglang"]
 
 
 #: The oldest Verilator on PATH that is used.
@@ -268,7 +268,7 @@ int main(int count, char **) {
 """
 
 
-def _zig() -> tuple[pathlib.Path, str] | None:
+def ziglang() -> tuple[pathlib.Path, str] | None:
     """The ``zig`` program of the ``ziglang`` wheel and its version, or None."""
     root = _package("ziglang")
     if root is None or not (root / "zig").exists():
@@ -281,7 +281,7 @@ def _clang_of_zig(gcc: Compiler) -> Compiler | None:
 
     None if there is no such pair that works. A pair that worked is remembered in the cache.
     """
-    found = _zig()
+    found = ziglang()
     if found is None or sys.platform != "linux" or gcc.family != "gcc":
         return None
     zig, version = found
@@ -325,7 +325,7 @@ def _zig_alone() -> Compiler | None:
 
     Zig checks for undefined behaviour in code that is not optimised; Verilator's needs no check.
     """
-    found = _zig()
+    found = ziglang()
     if found is None:
         return None
     zig, version = found

@@ -109,7 +109,7 @@ def _defines(config):
 
 
 def _zig():
-    found = toolchain._zig()
+    found = toolchain.ziglang()
     if found is None:
         raise ToolError("no compiler for WebAssembly: there is no ziglang wheel for this platform")
     return found

@@ -40,15 +40,16 @@ LAYERS = {
     "sw.vm": ("base", "sim", "sw.graph", "sw.lang"),
     "sw.compile": ("base", "hw", "sw.graph", "sw.lang", "sw.golden", "sw.vm"),
     "sw.device": ("base", "hw", "sim", "sw.graph", "sw.lang", "sw.compile"),
+    "sw.cc": ("base", "hw", "sim", "sw.device"),
     "sw.operators": ("base", "hw", "sw.graph", "sw.golden", "sw.compile", "sw.device"),
     "sw.study": ("base", "hw", "sim", "synth", "sw.graph", "sw.lang", "sw.golden", "sw.vm",
                  "sw.compile", "sw.device"),
     "sw.show": ("base", "hw", "sim", "synth", "sw.graph", "sw.lang", "sw.compile", "sw.device",
                 "sw.study"),
     "checks": ("base", "hw", "sim", "sw.graph", "sw.lang", "sw.golden", "sw.compile",
-               "sw.device", "sw.study"),
+               "sw.device", "sw.cc", "sw.study"),
     "sw.cli": ("base", "hw", "sim", "synth", "sw.graph", "sw.lang", "sw.golden", "sw.vm",
-               "sw.compile", "sw.device", "sw.study", "sw.show", "checks"),
+               "sw.compile", "sw.device", "sw.cc", "sw.study", "sw.show", "checks"),
 }
 
 #: Most parameters of a function of sw, methods of a class of sw, and lines of a method of RTL.

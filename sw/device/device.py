@@ -414,6 +414,36 @@ class Device:
             notes=task.algorithm.notes(reached), memory_bytes=task.buffers.size,
             lowered=lowered(task), names=graph.names, vertex_outputs=task.algorithm.vertex_outputs)
 
+    def launch(self, kernel: Any, *, max_cycles: int | None = None, stack: int | None = None,
+               **arguments: Any) -> Any:
+        """Run a function of C in every lane, with the same arguments.
+
+        Parameters
+        ----------
+        kernel : sw.cc.host.CKernel
+            A function of a compiled program, such as ``graphloom.compile("saxpy.c").saxpy``.
+        max_cycles : int, optional
+            Cycles after which the launch is given up.
+        stack : int, optional
+            Bytes of a lane's stack.
+        **arguments
+            By the names of the function's parameters: an int for a number, a numpy array for a
+            pointer. Arrays that the function may write are changed.
+
+        Returns
+        -------
+        sw.cc.host.CLaunch
+
+        Raises
+        ------
+        UserError, RunError
+            As :meth:`sw.cc.host.CKernel.launch`.
+        """
+        return kernel.launch(
+            self.machine, self.config, arguments, stack=stack, progress=self._progress,
+            max_cycles=self._limit if max_cycles is None else max_cycles,
+            launched=None if self._recorder is None else self._recorder.launched)
+
     def plan(self, plan: str | Plan | Hybrid | ProgramText, graph: Any,
              **choices: Any) -> Task:
         """The task that :meth:`run` would run; ``task.program.listing()`` is its code.

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import bisect
 import dataclasses
+import functools
 import io
 import itertools
 import os
@@ -71,6 +72,7 @@ class Executable:
     functions: list[Symbol]  #: Symbols in instruction memory, ascending.
     #: Addresses of its instructions, if the file tells them from other contents of text.
     code: list[range]
+    elf: ELFFile = dataclasses.field(repr=False)  #: The file, for its debug information.
 
     def fill(self, memory: NDArray[np.uint8]) -> None:
         """Put the data into global memory, an array of bytes that begins at 0x8000_0000."""
@@ -115,6 +117,36 @@ class Executable:
         symbol = self.functions[index - 1]
         offset = pc - symbol.address
         return f"{symbol.name}+0x{offset:x}" if offset else symbol.name
+
+    def place(self, pc: int) -> str:
+        """:meth:`function`, with file and line where the file's debug information has them, as in
+        ``main+0x14 (sum.c:7)``."""
+        index = bisect.bisect(self._lines, pc, key=lambda entry: entry[0])
+        line = self._lines[index - 1][1] if index else ""
+        return " ".join(filter(None, (self.function(pc), f"({line})" if line else "")))
+
+    @functools.cached_property
+    def _lines(self) -> list[tuple[int, str]]:
+        """Addresses from which instructions belong to a line, "" where they belong to none."""
+        if not self.elf.has_dwarf_info():
+            return []
+        found, debug = {}, self.elf.get_dwarf_info()
+        try:
+            for unit in debug.iter_CUs():
+                program = debug.line_program_for_CU(unit)
+                if program is None:
+                    continue
+                files, first = program["file_entry"], program["version"] < 5
+                for entry in program.get_entries():
+                    state = entry.state
+                    if state is None:
+                        continue
+                    name = files[state.file - first].name.decode(errors="replace")
+                    known = state.line and not state.end_sequence
+                    found[state.address] = f"{name}:{state.line}" if known else ""
+        except (ELFError, AttributeError, IndexError, KeyError, TypeError, ValueError):
+            return []       # damaged, and only a help
+        return sorted(found.items())
 
     def check_units(self, config: HardwareConfig) -> None:
         """Raise UserError if the program has an instruction whose unit ``config`` lacks."""
@@ -193,7 +225,7 @@ def _read(name, elf, config):
     imem.extend(bytes(-len(imem) % 4))
     symbols, functions, marks = _symbols(elf, len(imem))
     return Executable(name, entry, np.frombuffer(bytes(imem), np.uint32).tolist(), data, symbols,
-                      functions, _code(elf, marks, len(imem)))
+                      functions, _code(elf, marks, len(imem)), elf)
 
 
 def _check_header(name, elf):

@@ -82,7 +82,7 @@ def zig(program, monkeypatch):
     """A wheel of Zig whose Clang notes how it was called."""
     def put(clang=_WORKS):
         path = program("zig", f'echo "$@" >> "$0.calls"\n{clang}', "ziglang")
-        monkeypatch.setattr(toolchain, "_zig", lambda: (path, "0.99"))
+        monkeypatch.setattr(toolchain, "ziglang", lambda: (path, "0.99"))
         return path
     return put
 
@@ -143,7 +143,7 @@ def test_zig_alone(zig, tmp_path):
 
 
 def test_none(monkeypatch):
-    monkeypatch.setattr(toolchain, "_zig", lambda: None)
+    monkeypatch.setattr(toolchain, "ziglang", lambda: None)
     with pytest.raises(ToolError, match=r"no C\+\+ compiler: install g\+\+ or clang\+\+, or set"):
         toolchain.compiler()
 
@@ -366,9 +366,9 @@ def test_icarus(program):
 
 def test_zig(tmp_path, monkeypatch):
     monkeypatch.setattr(toolchain, "_package", lambda name: None)
-    assert toolchain._zig() is None
+    assert toolchain.ziglang() is None
     monkeypatch.setattr(toolchain, "_package", lambda name: tmp_path)
-    assert toolchain._zig() is None
+    assert toolchain.ziglang() is None
     (tmp_path / "zig").touch()
     monkeypatch.setattr("importlib.metadata.version", {"ziglang": "0.99"}.get)
-    assert toolchain._zig() == (tmp_path / "zig", "0.99")
+    assert toolchain.ziglang() == (tmp_path / "zig", "0.99")

@@ -1,0 +1,171 @@
+"""Random functions of C for :mod:`checks.campaign.c_lanes`.
+
+A function has nested ifs and switches, loops with break and continue, early returns, goto into and
+out of loops, conditions with ``&&`` and ``||``, calls, also by pointers that all lanes agree on,
+and recursion. Its values come from the lane and from what is the same in all lanes. It ends: every
+turn of a loop, every goto and every call takes of the lane's fuel, ``m[8]``.
+"""
+
+import random
+
+
+__all__ = ["functions"]
+
+
+_HEAD = """\
+static int shared[8] = {3, 1, 4, 1, 5, 9, 2, 6};
+#define TURN do { if (--m[8] < 0) return a ^ b; } while (0)
+#define APART __attribute__((noinline)) static
+"""
+
+_NAMES = ("a", "b", "c", "lane", "u")
+_ASSIGNED = ("a", "a", "b", "c")
+
+
+class _Function:
+    """Writes one function.
+
+    Parameters
+    ----------
+    draw : random.Random
+    number : int
+        Of the function; it may call those of lower numbers.
+    """
+
+    def __init__(self, draw, number):
+        self._draw, self._number = draw, number
+        self._counters, self._labels, self._depth = [], [], 0
+        self._jumps = draw.random() < 0.5
+
+    def text(self):
+        body = " ".join(self._statement(False) for _ in range(self._draw.randrange(3, 8)))
+        counters = "".join(f", {name} = 0" for name in self._counters)
+        return (f"APART int f{self._number}(int lane, int a, int u, int *m) {{\n"
+                f"    int b = lane * 3, c = a ^ 5{counters};\n"
+                f"    {body}\n"
+                "    return a + b * 3 + c * 7 + u + m[lane & 7];\n}\n")
+
+    def _value(self, depth=0):
+        draw = self._draw
+        if depth > 2 or draw.random() < 0.45:
+            return draw.choice([*_NAMES, str(draw.randrange(-9, 99)), "m[a & 7]", "shared[b & 7]",
+                                "shared[u & 7]"])
+        operator = draw.choice(["+", "-", "*", "^", "&", "|", ">> 1 ^", "% 7 +"])
+        return f"({self._value(depth + 1)} {operator} {self._value(depth + 1)})"
+
+    def _condition(self):
+        draw = self._draw
+        kind, value = draw.random(), self._value
+        plain = f"({value(1)} {draw.choice(['<', '>', '==', '!=', '<=', '>=', '&'])} {value(1)})"
+        if kind < 0.3:
+            return (f"({plain} {draw.choice(['&&', '||'])} "
+                    f"({value(1)} {draw.choice(['<', '&', '!='])} {value(1)}))")
+        if kind < 0.4:
+            return f"((unsigned){value(1)} < (unsigned){value(1)})"
+        if kind < 0.5:
+            return f"((u & {draw.randrange(1, 8)}) != 0)"
+        return plain
+
+    def _block(self, in_loop):
+        self._depth += 1
+        statements = [self._statement(in_loop) for _ in range(self._draw.randrange(1, 4))]
+        self._depth -= 1
+        return "{ " + " ".join(statements) + " }"
+
+    def _statement(self, in_loop):
+        draw = self._draw
+        kinds = {self._assign: 30, self._store: 5, self._return: 4, self._add: 2}
+        if self._depth < 4:
+            kinds |= {self._if: 19, self._for: 10, self._do: 5, self._while: 4, self._switch: 6,
+                      self._recurse: 2}
+            if in_loop:
+                kinds[self._leave] = 8
+            if self._jumps:
+                kinds |= {self._label: 3, self._goto: 3 if self._labels else 0}
+            if self._number:
+                kinds |= {self._call: 4, self._point: 1}
+        kind = draw.choices(list(kinds), list(kinds.values()))[0]
+        return kind(in_loop)
+
+    def _assign(self, in_loop):
+        barrier = ' __asm__ volatile("" ::: "memory");' if self._draw.random() < 0.4 else ""
+        # What is the same in all lanes must sometimes be changed where lanes have parted.
+        name = self._draw.choice([*_ASSIGNED, "u"])
+        return f"{name} {self._draw.choice(['=', '+=', '^=', '-='])} {self._value()};{barrier}"
+
+    def _store(self, in_loop):
+        return f"m[{self._value(1)} & 7] = {self._value()};"
+
+    def _add(self, in_loop):
+        return f"c += {self._value()};"
+
+    def _return(self, in_loop):
+        return f"if ({self._condition()}) return {self._value()};"
+
+    def _if(self, in_loop):
+        other = f" else {self._block(in_loop)}" if self._draw.random() < 0.5 else ""
+        return f"if ({self._condition()}) {self._block(in_loop)}{other}"
+
+    def _for(self, in_loop):
+        name = f"i{len(self._counters)}"
+        self._counters += [name, f"{name}_end"]
+        end = self._draw.choice([f"({self._value(1)} & 7)", "4", "(lane & 3) + 1", "(u & 3)"])
+        return (f"for ({name} = 0, {name}_end = {end}; {name} < {name}_end; {name}++) "
+                f"{{ TURN; {self._block(True)} }}")
+
+    def _do(self, in_loop):
+        return f"do {{ TURN; {self._block(True)} }} while ({self._condition()});"
+
+    def _while(self, in_loop):
+        return f"while ({self._condition()}) {{ TURN; {self._block(True)} }}"
+
+    def _switch(self, in_loop):
+        cases = "".join(
+            f"case {value}: {self._block(in_loop)} {'break; ' if self._draw.random() < 0.7 else ''}"
+            for value in self._draw.sample(range(8), self._draw.randrange(2, 6)))
+        return f"switch ({self._value(1)} & 7) {{ {cases}default: {self._block(in_loop)} }}"
+
+    def _leave(self, in_loop):
+        return f"if ({self._condition()}) {self._draw.choice(['break', 'continue'])};"
+
+    def _label(self, in_loop):
+        name = f"l{len(self._labels)}"
+        self._labels.append(name)
+        self._depth += 1
+        inside = self._statement(in_loop)
+        self._depth -= 1
+        return f"{name}: TURN; {inside}"
+
+    def _goto(self, in_loop):
+        return f"if ({self._condition()}) {{ TURN; goto {self._draw.choice(self._labels)}; }}"
+
+    def _call(self, in_loop):
+        return (f"TURN; a ^= f{self._draw.randrange(self._number)}"
+                f"({self._value()}, {self._value()}, {self._draw.choice(['u', '5', 'a'])}, m);")
+
+    def _recurse(self, in_loop):
+        return (f"if (m[8] > 20) {{ m[8] -= 20; "
+                f"b += f{self._number}({self._value()}, {self._value()}, u, m); }}")
+
+    def _point(self, in_loop):
+        return (f"TURN; {{ int (*volatile pointer)(int, int, int, int *) = "
+                f"f{self._draw.randrange(self._number)}; c ^= pointer(lane, a, u, m); }}")
+
+
+def functions(seed: int, count: int) -> str:
+    """A C file with ``count`` random functions and ``void check(int *results)``, which calls each
+    in a lane: word ``lanes * number + lane`` is the result of a function. The macros ``LANE`` and
+    ``LANES`` have to be given, the number of a lane and how many there are."""
+    draw = random.Random(seed)
+    text = [_HEAD]
+    text += [_Function(draw, number).text() for number in range(count)]
+    calls = []
+    for number in range(count):
+        calls.append(
+            f"    {{ int m[9]; for (int i = 0; i < 8; i++) m[i] = i * lane;\n"
+            f"      m[8] = 100;\n"
+            f"      int h = f{number}(lane, {draw.randrange(9)}, {draw.randrange(9)}, m);\n"
+            f"      for (int i = 0; i < 8; i++) h = h * 7 + m[i];\n"
+            f"      results[LANES * {number} + lane] = h; }}\n")
+    return "\n".join(text) + ("\nvoid check(int *results) {\n    int lane = LANE;\n"
+                              + "".join(calls) + "}\n")

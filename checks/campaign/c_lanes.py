@@ -1,0 +1,97 @@
+"""C in every lane against the same C on this computer, called once for each lane."""
+
+import ctypes
+import dataclasses
+import pathlib
+import subprocess
+import tempfile
+
+import numpy as np
+
+from base.errors import RunError
+from checks.campaign.c_functions import functions
+from sim import toolchain
+from sw.cc.host import compile_c
+from sw.device import Device
+
+
+__all__ = ["CDifference", "compare"]
+
+
+_LANES = """\
+static int lane_of_device(void) {
+    int core, warps, warp, lanes, lane;
+    __asm__("csrr %0, 0xCC2" : "=r"(core));
+    __asm__("csrr %0, 0xFC1" : "=r"(warps));
+    __asm__("csrr %0, 0xCC1" : "=r"(warp));
+    __asm__("csrr %0, 0xFC0" : "=r"(lanes));
+    __asm__("csrr %0, 0xCC0" : "=r"(lane));
+    return (core * warps + warp) * lanes + lane;
+}
+#define LANE lane_of_device()
+"""
+
+#: Bytes of a lane's stack, for chains of calls and for recursion.
+_STACK = 16384
+
+
+@dataclasses.dataclass(frozen=True)
+class CDifference:
+    """What went wrong with the functions of a seed."""
+    seed: int
+    count: int
+    parted: str
+    reason: str
+
+
+def compare(seed, count, config, *, parted="found", level="2", functional=True):
+    """Compare ``count`` random functions in all lanes with this computer's results.
+
+    Parameters
+    ----------
+    seed, count : int
+    config : HardwareConfig
+    parted, level : str
+        As of :class:`sw.cc.driver.CompileChoices`.
+    functional : bool
+        Whether to run on the functional simulator, or on the RTL.
+
+    Returns
+    -------
+    CDifference or None
+    """
+    lanes = config.cores * config.warps * config.threads
+    text, expected = functions(seed, count), np.zeros(lanes * count, np.int32)
+    found = np.zeros_like(expected)
+    with tempfile.TemporaryDirectory() as folder:
+        source = pathlib.Path(folder, f"functions{seed}.c")
+        source.write_text(_LANES + text)
+        program = compile_c(source, config=config, defines=(f"LANES={lanes}",), parted=parted,
+                            optimisation=level, stack=_STACK)
+        _run_here(pathlib.Path(folder), text, lanes, expected)
+    make = Device.functional if functional else Device.simulate
+    with make(config) as device:
+        try:
+            device.launch(program.check, results=found, max_cycles=100_000_000)
+        except RunError as error:
+            return CDifference(seed, count, parted, str(error))
+    wrong = np.flatnonzero(found != expected)
+    if not len(wrong):
+        return None
+    number, lane = divmod(int(wrong[0]), lanes)
+    return CDifference(seed, count, parted, f"f{number} in lane {lane}: {found[wrong[0]]}, "
+                      f"not {expected[wrong[0]]}; {len(wrong)} results differ")
+
+
+def _run_here(folder, text, lanes, expected):
+    """Fill ``expected`` by this computer."""
+    source, library = folder / "here.c", folder / "here.so"
+    source.write_text(f"#define LANES {lanes}\nstatic int LANE;\n{text}\n"
+                      "void all(int *results) { for (; LANE < LANES; LANE++) check(results); }\n")
+    tool = toolchain.compiler()
+    objects = folder / "here.o"
+    for command in ([*tool.command, "-x", "c", "-O1", "-fwrapv", "-w", "-fPIC", "-c", str(source),
+                     "-o", str(objects)],
+                    [*tool.link, "-shared", str(objects), "-o", str(library)]):
+        subprocess.run(command, stdin=subprocess.DEVNULL, check=True)
+    ctypes.CDLL(str(library)).all(expected.ctypes.data_as(ctypes.c_void_p))

@@ -1,0 +1,271 @@
+"""From C files to an ELF file: Clang, the pass, the assembler and the linker of the ziglang wheel.
+
+Nothing of a program escapes the pass but the start-up code: what Clang calls by itself, such as the
+division of 64-bit numbers, is C of ``sw/cc/library`` and goes through the pass as well. A function
+that is missing is an error.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import pathlib
+import re
+import subprocess
+import tempfile
+from typing import TYPE_CHECKING
+
+from base.errors import UserError
+from base.installation import ROOT
+from sim.toolchain import ToolError, ziglang
+from sw.cc import refusals
+from sw.cc.assembly import read_unit
+from sw.cc.insertion import LEAST_FRAME, Counts, Insertion
+from sw.cc.uniformity import WholeProgram
+
+if TYPE_CHECKING:
+    from hw.config import HardwareConfig
+
+
+__all__ = ["LIBRARY", "CompileChoices", "compile_files"]
+
+
+LIBRARY = ROOT / "sw" / "cc" / "library"
+_EXEC = ROOT / "examples" / "exec"
+
+#: The library's C files, and the functions of each. A file is linked if one of them is missing.
+_FILES = {
+    LIBRARY / "memory.c": ("memcpy", "memmove", "memset", "memcmp", "strlen"),
+    LIBRARY / "divide32.c": ("__udivsi3", "__umodsi3", "__divsi3", "__modsi3"),
+    LIBRARY / "divide64.c": ("__udivdi3", "__umoddi3", "__divdi3", "__moddi3", "__udivmoddi4"),
+    LIBRARY / "bits.c": ("__ashldi3", "__lshrdi3", "__ashrdi3", "__muldi3"),
+    _EXEC / "printf.c": ("printf",),
+    _EXEC / "console.c": ("_write", "_sbrk", "_read", "_close", "_lseek", "_fstat", "_isatty",
+                          "_kill", "_getpid"),
+}
+
+#: Functions that Clang calls for floating point begin or end like this.
+_FLOATS = re.compile(r"__(\w*[sd]f[23]|fix\w*|float\w*|\w*[sdt]f\w*|gt|lt|ge|le|eq|ne)[a-z0-9]*$")
+
+_FLAGS = ("--target=riscv32-unknown-elf", "-mabi=ilp32", "-ffreestanding", "-nostdlibinc",
+          "-mno-relax", "-mno-save-restore", "-ffixed-x31", "-fno-jump-tables",
+          "-fno-optimize-sibling-calls", "-fconvergent-functions", "-fomit-frame-pointer",
+          "-fno-stack-protector", "-fno-addrsig", "-fno-common", "-fwrapv")
+
+
+@dataclasses.dataclass(frozen=True)
+class CompileChoices:
+    """How C is compiled.
+
+    Attributes
+    ----------
+    optimisation : str
+        Clang's level: 0, 1, 2, 3, s or z.
+    defines : tuple of str
+        Macros, as NAME or NAME=VALUE.
+    folders : tuple of str
+        Where include files are looked for, beside the folder of ``graphloom.h``.
+    stack : int
+        Bytes of the frames' stack of a lane.
+    heap : int
+        Bytes between the data and the stacks.
+    parted : str
+        Which branches are taken as parting lanes: ``"found"`` by the analysis, ``"all"``, which is
+        right and slow, or ``"none"``, for programs whose branches never depend on the lane.
+    """
+    optimisation: str = "2"
+    defines: tuple[str, ...] = ()
+    folders: tuple[str, ...] = ()
+    stack: int = 2048
+    heap: int = 0
+    parted: str = "found"
+
+
+def compile_files(sources, target, config: HardwareConfig,
+                  choices: CompileChoices = CompileChoices(), *,
+                  needs_main: bool = True) -> Counts:
+    """Make a program from C files.
+
+    Parameters
+    ----------
+    sources : list of path
+    target : path
+        The ELF file.
+    config : HardwareConfig
+        The hardware: how many lanes have stacks, the bytes of memory, and whether it divides.
+    choices : CompileChoices
+    needs_main : bool
+        Whether a program without ``main`` is refused: only the host can start its functions.
+
+    Returns
+    -------
+    Counts
+        What was inserted in all.
+
+    Raises
+    ------
+    UserError
+        A file cannot be read, Clang refuses it, it has something that the pass cannot make right,
+        or a function is missing. The messages of Clang come to standard error.
+    ToolError
+        There is no ziglang for this platform.
+    """
+    sources = [pathlib.Path(source) for source in sources]
+    for source in sources:
+        if source.suffix != ".c":
+            raise UserError(f"{source}: must be a C file (.c): other code would not go through the "
+                            "pass that makes branches right for lanes that part")
+        if not source.is_file():
+            raise UserError(f"{source}: no such file")
+    clang = _Clang(config, choices)
+    units = [clang.compile(source) for source in sources]
+    if needs_main and not any("main" in unit.shared for unit in units):
+        raise UserError(f"{sources[0]}: no function main, with which a program starts in each lane")
+    _check_names(units)
+    units = _with_library(units, clang)
+    total, texts, parts = Counts(), [], 1
+    if choices.parted == "none":
+        texts = [_text(unit, {}) for unit in units]
+    else:
+        program = WholeProgram(units, choices.parted == "all")
+        refusals.check(program)
+        insertions = {function: Insertion(analysis)
+                      for function, analysis in program.analyses.items()}
+        parts = max((_parts(function, insertion.slots)
+                     for function, insertion in insertions.items()), default=1)
+        total = Counts(*(sum(values) for values in zip(*(
+            dataclasses.astuple(insertion.counts) for insertion in insertions.values()))))
+        texts = [_text(unit, insertions) for unit in units]
+    clang.link(texts, pathlib.Path(target), parts)
+    return total
+
+
+def _text(unit, insertions):
+    """The assembly of a unit, with the insertions of its functions."""
+    lines = []
+    for part in unit.parts:
+        if isinstance(part, str):
+            lines.append(part)
+        elif part in insertions:
+            lines += insertions[part].text()
+        else:
+            lines += [item if isinstance(item, str) else item.text for item in part.items]
+    return "\n".join(lines) + "\n"
+
+
+def _parts(function, slots):
+    """How many times the bytes of frames a lane needs, if calls of this function fill its stack:
+    the frames themselves, and the slots beside them."""
+    frame = next((-int(line.operands[2]) for line in function.lines
+                  if line.name == "addi" and line.operands[:2] == ("sp", "sp")), 0)
+    return 1 + -(-slots // max(frame, LEAST_FRAME))
+
+
+def _check_names(units):
+    known = {}
+    for unit in units:
+        for function in unit.functions:
+            if function.name in unit.shared:
+                if function.name in known:
+                    raise UserError(f"{unit.file}: {function.name} is in "
+                                    f"{known[function.name]} too")
+                known[function.name] = unit.file
+
+
+def _missing(units):
+    """The functions that are called and that no unit has, each with a caller and the call."""
+    known = {name for unit in units for name in (
+        *unit.aliases, *(function.name for function in unit.functions))}
+    missing = {}
+    for unit in units:
+        for function in unit.functions:
+            for line in function.lines:
+                if line.callee is not None and line.callee not in known:
+                    missing.setdefault(line.callee, (function, line))
+    return missing
+
+
+def _with_library(units, clang):
+    """The units, and those of the library that they need."""
+    units, left = list(units), dict(_FILES)
+    while True:
+        missing = _missing(units)
+        named = missing.keys() | set().union(*(unit.taken() for unit in units))
+        file = next((file for file, names in left.items() if named & set(names) - {
+            function.name for unit in units for function in unit.functions}), None)
+        if file is None:
+            break
+        del left[file]
+        units.append(clang.compile(file))
+    for name, (function, line) in missing.items():
+        reason = "calls for floating point, which the hardware lacks; use integers or fixed point" \
+            if _FLOATS.match(name) else f"calls {name}, which no file defines"
+        raise function.refuse(line, reason)
+    return units
+
+
+class _Clang:
+    """Clang, its assembler and its linker."""
+
+    def __init__(self, config, choices):
+        found = ziglang()
+        if found is None:
+            raise ToolError("no C compiler for RISC-V: there is no ziglang wheel for this platform")
+        self._program, self._config, self._choices = found[0], config, choices
+        divides = config.divider != "none"
+        self._march = "-march=rv32" + ("ima_zacas" if divides else "ia_zmmul_zacas")
+
+    def _run(self, tool, *words):
+        """Run a tool of zig. Returns its exit code and its messages."""
+        done = subprocess.run([self._program, tool, *map(str, words)], stdin=subprocess.DEVNULL,
+                              capture_output=True, text=True, errors="replace", check=False)
+        return done.returncode, done.stderr
+
+    def compile(self, source):
+        """The unit of a C file."""
+        choices = self._choices
+        own = source in _FILES
+        with tempfile.TemporaryDirectory() as folder:
+            target = pathlib.Path(folder, "unit.s")
+            code, messages = self._run(
+                "clang", *_FLAGS, *["-g"] * (not own), self._march,
+                f"-O{choices.optimisation}", "-resource-dir", self._program.parent / "lib",
+                "-I", LIBRARY,
+                *(word for folder in choices.folders for word in ("-I", folder)),
+                *(f"-D{define}" for define in choices.defines), "-S", source, "-o", target)
+            if code:
+                raise UserError(_first_error(messages) or f"{source}: Clang failed")
+            return read_unit(target.read_text(), str(source))
+
+    def link(self, texts, target, parts):
+        """Assemble the texts and link them with the start-up code."""
+        choices = self._choices
+        with tempfile.TemporaryDirectory() as folder:
+            folder = pathlib.Path(folder)
+            sources = [LIBRARY / "start.S"]
+            for number, text in enumerate(texts):
+                sources.append(folder / f"unit{number}.s")
+                sources[-1].write_text(text)
+            objects = []
+            for number, source in enumerate(sources):
+                objects.append(folder / f"{number}.o")
+                code, messages = self._run(
+                    "clang", "--target=riscv32-unknown-elf", "-mabi=ilp32", "-mno-relax",
+                    self._march, "-c", source, "-o", objects[-1])
+                if code:
+                    raise RuntimeError(f"the assembler refuses what the pass wrote:\n{messages}")
+            config = self._config
+            lanes = config.cores * config.warps * config.threads
+            room = choices.heap + (lanes * parts + 1) * choices.stack
+            code, messages = self._run(
+                "ld.lld", "-T", _EXEC / "link.ld", f"--defsym=stack_room={room:#x}",
+                f"--defsym=memory_bytes={config.memory_bytes:#x}",
+                f"--defsym=graphloom_stack_bytes={choices.stack}",
+                f"--defsym=graphloom_stack_parts={parts}", *objects, "-o", target)
+            if code:
+                raise UserError(_first_error(messages) or f"{target}: the linker failed")
+
+
+def _first_error(messages):
+    """The first error of Clang or of the linker in one line."""
+    match = re.search(r"^(.*?)(?:fatal )?error: (.*)$", messages, re.MULTILINE)
+    return f"{match[1]}{match[2]}" if match else None
