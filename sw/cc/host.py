@@ -197,7 +197,10 @@ class CKernel:
             machine.launch(entry, 0, checks=Checks(True, stacks.size), max_cycles=max_cycles,
                            progress=progress)
         except SimulationError as error:
-            raise RunError(f"{self.name}: {_describe(error, executable)}",
+            machine.flush()
+            printed = _text(executable, machine).strip()
+            raise RunError(f"{self.name}: {_describe(error, executable)}"
+                           + (f"; it has printed: {printed}" if printed else ""),
                            error.counters) from error
         counters = machine.counters()
         machine.flush()

@@ -11,7 +11,7 @@ import typer
 from base.errors import UserError
 from base.installation import need
 
-from . import files, options
+from . import c_functions, files, options
 from .commands import app
 from .fuzz import OPTIONS, run
 from .progress import progress
@@ -35,6 +35,7 @@ _OPTIONS = (
     option("floats", int, None, "Compare the floating-point units with Berkeley SoftFloat on so "
            "many random operands in each pipeline, and build no configuration.", metavar="N",
            min=1),
+    c_functions.OPTION,
 )
 
 
@@ -63,6 +64,8 @@ def _campaign(
 
     With --floats, lanes of the floating-point units alone are compared with Berkeley SoftFloat.
 
+    With --c, random functions of C are compiled for all lanes and compared (docs/c.md).
+
     With --fuzz, the command line gets mutated arguments and files. No case may end in
     a traceback, hang, take much memory, or leave a file behind. docs/verification.md says more.
     """
@@ -79,6 +82,13 @@ def _campaign(
                         "--results, --json and --cluster")
     if asked.floats is not None:
         return _floats(asked.floats, _drawn() if seed is None else seed)
+    if asked.c is not None:
+        if (fuzzing.fuzz or asked.only or asked.list_ or asked.results is not None
+                or asked.floats is not None or workers.cluster is not None):
+            raise UserError("--c runs no configurations: leave out --fuzz, --floats, --only, "
+                            "--list, --results and --cluster")
+        files.check(json, (".json",))
+        return c_functions.run(asked.c, _drawn() if seed is None else seed, json)
     if fuzzing.fuzz:
         files.check(json, (".json",))
         return run(fuzzing, _drawn() if seed is None else seed,

@@ -25,8 +25,8 @@ from sw import __version__
 # The commands, in the order of the help: a module adds its own.
 from . import (run, compare, sweep, diff, live, tune, listing, reproduce, report,  # noqa: F401
                cluster, program, compile_c, simulated_board, verilog, tests, prove, lockstep,
-               campaign, mutants, doctor, packages, docs, lint, graph, lang, course, new, bench, synth,
-               process)
+               campaign, mutants, doctor, packages, docs, lint, graph, lang, course, new, bench,
+               synth, process)
 from . import files
 from .commands import RefusedLine, app
 

@@ -75,8 +75,9 @@ def test_stops_where_lanes_disagree(name, tmp_path, capsys):
     program, record = build(tmp_path, text), tmp_path / "run.json"
     assert main(["exec", str(program), *FAST, "--json", str(record)]) == 1
     out = capsys.readouterr().out
-    assert re.search(rf"core 0, warp \d stopped at PC 0x[0-9a-f]+, in {function}\+0x[0-9a-f]+: "
-                     r"lanes of warp \d disagree at this branch: lanes? [123, ]+ differs? from the "
+    assert re.search(rf"core 0, warp \d stopped at PC 0x[0-9a-f]+, in {function}\+0x[0-9a-f]+ "
+                     r"\(program\.c:\d+\): lanes of warp \d disagree at this branch: "
+                     r"lanes? [123, ]+ differs? from the "
                      r"lowest active lane, .*; --lanes leader accepts that\n", out)
     found = json.loads(record.read_text())
     assert found["stop"] == "error" and found["lanes"] == "agree" and found["stack"] == 1024
@@ -101,8 +102,9 @@ def test_lanes_that_agree(name, tmp_path, capsys):
 def test_a_stack_that_is_too_small(tmp_path, capsys):
     program = build(tmp_path, DEEP)
     assert main(["exec", str(program), *FAST]) == 1
-    assert re.search(r"warp \d, lane 0 stopped at PC 0x[0-9a-f]+, in down(\+0x[0-9a-f]+)?: the "
-                     "stack pointer leaves the lane's stack; --stack BYTES gives it another size\n",
+    assert re.search(r"warp \d, lane 0 stopped at PC 0x[0-9a-f]+, in down(\+0x[0-9a-f]+)? "
+                     r"\(program\.c:3\): the stack pointer leaves the lane's stack; "
+                     r"--stack BYTES gives it another size\n",
                      capsys.readouterr().out)
     assert main(["exec", str(program), *FAST, "--stack", "8192", "--expect",
                  "out:8=0,80,160,240,320,400,480,560"]) == 0
@@ -122,7 +124,7 @@ def test_one_stack(tmp_path, capsys):
                     "return n ? down(n - 1) + x[0] : 0; }\n"
                     "int main(void) { out[0] = down(10000); return 0; }", "single.S")
     assert main(["exec", str(program), *FAST]) == 1
-    assert "in down: the stack pointer leaves" in capsys.readouterr().out
+    assert "in down (program.c:3): the stack pointer leaves" in capsys.readouterr().out
     assert main(["exec", str(program), *FAST, "--stack", "262144", "--expect",
                  f"out:1={10000 * 10001 // 2}"]) == 0
 

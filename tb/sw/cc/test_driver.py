@@ -89,8 +89,10 @@ def test_rtl(tmp_path):
     ('int main(int lane) { __asm__ volatile("li gp, 3"); }', "assembly that writes t6, gp, tp"),
     ('int main(int lane) { if (lane & 1)\n__asm__ volatile(".insn r 0x0B, 4, 0, x0, %0, %1"\n'
      ':: "r"(0), "r"(2)); }', "in main: bar where the lanes of a warp may have parted"),
-    ('APART void f(void) { __asm__ volatile(".insn r 0x0B, 4, 0, x0, %0, %1" :: "r"(0), "r"(2));\n'
-     "} int main(int lane) { if (lane & 1) f(); }", r"in f: bar .*; the function is called at .*c:5"),
+    ('APART void f(void) { __asm__ volatile(".insn r 0x0B, 4, 0, x0, %0, %1"'
+     ' :: "r"(0), "r"(2));\n'
+     "} int main(int lane) { if (lane & 1) f(); }",
+     r"in f: bar .*; the function is called at .*c:5"),
     ("int main(int lane) { static void *t[] = {&&a, &&b}; goto *t[lane & 1];\n"
      "a: out[1] = 3; b: return lane; }", "in main: a jump to an address that is computed"),
     ("int main(int lane) { return nothing; }", "program.c:4:29: use of undeclared identifier"),
