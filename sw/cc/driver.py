@@ -91,7 +91,8 @@ def compile_files(sources, target, config: HardwareConfig,
     target : path
         The ELF file.
     config : HardwareConfig
-        The hardware: how many lanes have stacks, the bytes of memory, and whether it divides.
+        The hardware: how many lanes have stacks, the bytes of memory, and whether it divides and
+        has floats.
     choices : CompileChoices
     needs_main : bool
         Whether a program without ``main`` is refused: only the host can start its functions.
@@ -197,8 +198,10 @@ def _with_library(units, clang):
         del left[file]
         units.append(clang.compile(file))
     for name, (function, line) in missing.items():
-        reason = "calls for floating point, which the hardware lacks; use integers or fixed point" \
-            if _FLOATS.match(name) else f"calls {name}, which no file defines"
+        reason = f"calls {name}, which no file defines"
+        if _FLOATS.match(name):
+            reason = ("calls for floating point that the hardware lacks: float needs "
+                      "--set float=full or half, and there is no double")
         raise function.refuse(line, reason)
     return units
 
@@ -211,8 +214,8 @@ class _Clang:
         if found is None:
             raise ToolError("no C compiler for RISC-V: there is no ziglang wheel for this platform")
         self._program, self._config, self._choices = found[0], config, choices
-        divides = config.divider != "none"
-        self._march = "-march=rv32" + ("ima_zacas" if divides else "ia_zmmul_zacas")
+        self._march = "-march=rv32" + ("ia_zmmul" if config.divider == "none" else "ima") \
+            + "_zacas" + "_zfinx" * config.floats
 
     def _run(self, tool, *words):
         """Run a tool of zig. Returns its exit code and its messages."""
