@@ -141,9 +141,10 @@ class Executable:
                     state = entry.state
                     if state is None:
                         continue
+                    # Line 0 is code that Clang made of no line: it counts as the line before.
                     name = files[state.file - first].name.decode(errors="replace")
-                    known = state.line and not state.end_sequence
-                    found[state.address] = f"{name}:{state.line}" if known else ""
+                    if state.line or state.end_sequence:
+                        found[state.address] = "" if state.end_sequence else f"{name}:{state.line}"
         except (ELFError, AttributeError, IndexError, KeyError, TypeError, ValueError):
             return []       # damaged, and only a help
         return sorted(found.items())
