@@ -127,7 +127,11 @@ class Executable:
 
     @functools.cached_property
     def _lines(self) -> list[tuple[int, str]]:
-        """Addresses from which instructions belong to a line, "" where they belong to none."""
+        """Addresses from which instructions belong to a line, "" where they belong to none.
+
+        Code that begins at address 0 is left out: linkers give this address to functions that they
+        did not link, and else the start-up code is there.
+        """
         if not self.elf.has_dwarf_info():
             return []
         found, debug = {}, self.elf.get_dwarf_info()
@@ -137,13 +141,16 @@ class Executable:
                 if program is None:
                     continue
                 files, first = program["file_entry"], program["version"] < 5
+                begins = linked = True
                 for entry in program.get_entries():
                     state = entry.state
                     if state is None:
                         continue
+                    linked = state.address != 0 if begins else linked
+                    begins = state.end_sequence
                     # Line 0 is code that Clang made of no line: it counts as the line before.
                     name = files[state.file - first].name.decode(errors="replace")
-                    if state.line or state.end_sequence:
+                    if linked and (state.line or state.end_sequence):
                         found[state.address] = "" if state.end_sequence else f"{name}:{state.line}"
         except (ELFError, AttributeError, IndexError, KeyError, TypeError, ValueError):
             return []       # damaged, and only a help
