@@ -296,9 +296,10 @@ class Sent(Fact):
     """The source enters O's function by one expression only.
 
     ``value`` is an expression of ``src``, words at ``src`` and the host's numbers; None if nothing
-    of the source enters. ``form`` says what all reductions bring: ``sent`` the value itself;
+    of the source enters. ``form`` says what the reductions bring: ``sent`` the value itself;
     ``sum`` the value plus the weight; ``other`` any function of it, of words at ``dst``, ``dst``
-    itself and the weight.
+    itself and the weight. A reduction whose value has neither the source nor the weight does not
+    count, unless it is of a vector in ``value``.
     """
     key: ClassVar[str] = "sent"
     value: Any

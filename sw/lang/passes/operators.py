@@ -231,18 +231,19 @@ class _Operator(OperatorParts):
                 changes is not None and changes.by == "certain"))
             key = "source" if "first" in suffices.edges else "any"
             return Drops(by=key, ever=ever, why="such an edge suffices")
-        first = self._effects[0]
+        # A number that is the same for all edges, and in all rounds, is brought by either edge.
+        first, *others = sorted(self._effects, key=_is_constant)
         if first.kind not in ("min", "max") or self._conditions is None \
                 or has_unknown(first.value) or any(
                     (effect.kind, effect.value) != (first.kind, first.value)
-                    for effect in self._effects):
+                    and not _is_constant(effect) for effect in others):
             return None
         if not all(is_improvement(test, first) or not self._read(test) & {
                 "dst word", "elsewhere"} for test in first.conditions):
             return None
-        way = self._falls if first.kind == "min" else self._rises
         return Drops(by="value" if first.kind == "min" else "largest value",
-                     ever=all(effect.vector in way for effect in self._effects),
+                     ever=all(effect.vector in (self._falls if effect.kind == "min"
+                                                else self._rises) for effect in self._effects),
                      why=f"{first.kind} of one value")
 
     def _fails(self):
@@ -280,6 +281,10 @@ class _Operator(OperatorParts):
                 return load.vector in {">": self._falls, ">=": self._falls, "<": self._rises,
                                        "<=": self._rises}.get(name, ())
         return False
+
+
+def _is_constant(effect):
+    return effect.kind in ("min", "max", "or") and isinstance(effect.value, ir.Literal)
 
 
 def _sizes(*nodes):

@@ -57,12 +57,16 @@ class _Edge(OperatorParts):
                     why="one expression of the source in all reductions and conditions")
 
     def _form(self, value):
-        if all(effect.value == value for effect in self._effects):
+        brings = [effect for effect in self._effects if effect.vector in vectors_in(value)
+                  or not self._read(effect.value) <= {"dst", "dst word"}]
+        if not brings:
+            return "other"
+        if all(effect.value == value for effect in brings):
             return "sent"
         if all(isinstance(effect.value, ir.Binary) and effect.value.operation == "+" and any(
                 one == value and self._at(other, self._weight) for one, other in (
                     (effect.value.left, effect.value.right),
-                    (effect.value.right, effect.value.left))) for effect in self._effects):
+                    (effect.value.right, effect.value.left))) for effect in brings):
             return "sum"
         return "other"
 

@@ -103,6 +103,10 @@ class EdgeTrial:
         if self._sent is None or self._sent.value is None or self._sent.form == "other":
             return effect.value
         value = self._sent.value
+        source, _, *weights = self._parameters
+        if not any(isinstance(part, ir.Local) and part.name in (source, *weights)
+                   for part in ir.walk(effect.value)):
+            return effect.value
         if self._sent.form == "sent":
             return value
         weight = ir.Local(name=self._parameters[-1], type=Type.UINT, position=value.position)
