@@ -18,7 +18,7 @@ filter of edges                   test_edges_that_count, test_a_word_fails, test
 import numpy as np
 import pytest
 
-from checks.campaign import lockstep
+from checks.campaign import functional, lockstep
 from checks.campaign.machines import CONFIGS, Launch, machine, run, simulate, verify
 from hw.isa import UNMAPPED, Cause, Csr, MemoryMap
 from hw.operations import EdgeTest, GatherSetting, InputMode
@@ -406,6 +406,10 @@ def _tested(test, **settings):
     return case, int(memory[_TOTAL]) + total & 0xFFFF_FFFF, count
 
 
+def _functional(case):
+    return functional.outcome(functional.functional_machine(_FILTERED), case)
+
+
 @pytest.mark.parametrize("test", [
     EdgeTest.ABOVE, EdgeTest.BELOW | EdgeTest.EQUAL, EdgeTest.ABOVE | EdgeTest.BASE,
     EdgeTest.BELOW | EdgeTest.BASE | EdgeTest.WEIGHT])
@@ -413,8 +417,8 @@ def test_edges_that_count(test):
     """Only edges whose test is true are handed out, on the RTL and on the simulators."""
     case, total, count = _tested(test)
     assert 0 < count < _NUM_EDGES
-    got = verify(NativeMachine(_FILTERED), case)
-    assert (int(got.memory[_TOTAL]), int(got.memory[_COUNT])) == (total, count)
+    for got in (verify(NativeMachine(_FILTERED), case), _functional(case)):
+        assert (int(got.memory[_TOTAL]), int(got.memory[_COUNT])) == (total, count)
 
 
 @pytest.mark.parametrize("settings, cause, address", [
@@ -433,8 +437,8 @@ def test_a_word_fails(settings, cause, address):
 def test_sums_are_bounded():
     """A sum beyond 32 bits is all ones, so words are below it or equal."""
     case, *_ = _tested(EdgeTest.BELOW | EdgeTest.WEIGHT, BOUND=0xFFFFFFFE)
-    got = verify(NativeMachine(_FILTERED), case)
-    assert got.memory[_COUNT] == _NUM_EDGES
+    for got in (verify(NativeMachine(_FILTERED), case), _functional(case)):
+        assert got.memory[_COUNT] == _NUM_EDGES
 
 
 def test_lockstep_of_tests():
