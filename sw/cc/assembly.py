@@ -288,7 +288,7 @@ def read_unit(text: str, file: str) -> AsmUnit:
     kinds = dict(re.findall(r"^\s*\.type\s+([\w.$]+),\s*@(\w+)", text, re.MULTILINE))
     shared = frozenset(re.findall(r"^\s*\.(?:globl|weak)\s+([\w.$]+)", text, re.MULTILINE))
     aliases = dict(re.findall(r"^\s*\.set\s+([\w.$]+),\s*([\w.$]+)\s*$", text, re.MULTILINE))
-    files, parts, function, reader = {}, [], None, None
+    files, parts, function, reader = {}, [], None, _Reader({})
     for line in lines:
         files |= _directory(line)
         label = re.match(r"([\w.$]+):", line)
