@@ -15,7 +15,7 @@ __all__ = ["Format", "Unit", "AluOp", "MulOp", "DivOp", "FloatOp", "FloatDivOp",
 class Format(enum.Enum):
     """Instruction formats: which bits hold which operand."""
     R   = "R"      # rd, rs1, rs2
-    R4  = "R4"     # rs1, rs2, rs3 (funct2 in bits 26:25)
+    R4  = "R4"     # rd or a number, rs1, rs2, rs3 (funct2 in bits 26:25)
     AMO = "AMO"    # rd, rs1, rs2; the acquire and release bits 26:25 are accepted and ignored
     I   = "I"      # rd, rs1, 12-bit immediate
     SH  = "SH"     # rd, rs1, 5-bit shift amount

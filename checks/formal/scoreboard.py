@@ -13,7 +13,8 @@ import dataclasses
 from functools import reduce
 from operator import or_
 
-from amaranth.hdl import Array, Assert, Assume, Cat, Const, Cover, Module, Mux, ResetSignal, Signal
+from amaranth.hdl import (Array, Assert, Assume, Cat, Const, Cover, Module, Mux, ResetSignal,
+                          Signal, Value)
 from amaranth.lib import data
 from amaranth.lib.wiring import In
 from amaranth.utils import ceil_log2
@@ -196,7 +197,7 @@ class ScoreboardPromise(Harness):
                     Assert(dut.issue), Assert(dut.issued.warp == w),
                     Assert(dut.issued.pc == shown.pc),
                     Assert(dut.issued.decoded == shown.decoded),
-                    Assert(dut.issued_units == 1 << shown.decoded.unit.as_value()),
+                    Assert(dut.issued_units == 1 << Value.cast(shown.decoded.unit)),
                 ]
             m.d.comb += [
                 # No fetch behind an instruction that may change the PC, and none without room. In
@@ -266,7 +267,7 @@ class ScoreboardPromise(Harness):
                 m.d.comb += [
                     Assert(place[1:] == w),
                     Assert(buffers[place] == Cat(number, issuing.pc, issuing.decoded.as_value())),
-                    Assert(peek.signal("issued_units") == 1 << issuing.decoded.unit.as_value()),
+                    Assert(peek.signal("issued_units") == 1 << Value.cast(issuing.decoded.unit)),
                     Assert(issuing.written == self._writes(issuing.decoded)),
                 ]
 
@@ -306,7 +307,7 @@ class ScoreboardPromise(Harness):
                         Assert(held.control == held.decoded.changes),
                         Assert((held.written & ~held.named) == 0),
                         Assert(summary.needs == held.named),
-                        Assert(summary.units == 1 << held.decoded.unit.as_value()),
+                        Assert(summary.units == 1 << Value.cast(held.decoded.unit)),
                         Assert(buffers[Cat(where, number)]
                                == Cat(number, held.pc, held.decoded.as_value())),
                     ]

@@ -39,7 +39,7 @@ OVERHEAD = ROOT / "synth" / "overhead.json"
 _NOTE = "<!-- Made by `./graphloom docs`; do not edit. -->"
 
 _OPERANDS = {
-    Format.R: "rd, rs1, rs2", Format.R4: "rs1, rs2, rs3", Format.AMO: "rd, rs2, (rs1)",
+    Format.R: "rd, rs1, rs2", Format.R4: "rd, rs1, rs2, rs3", Format.AMO: "rd, rs2, (rs1)",
     Format.I: "rd, rs1, imm", Format.SH: "rd, rs1, shamt", Format.S: "rs2, imm(rs1)",
     Format.B: "rs1, rs2, target", Format.U: "rd, imm", Format.J: "rd, target",
     Format.CSR: "rd, csr, rs1", Format.CSI: "rd, csr, imm", Format.N: "",
