@@ -9,6 +9,7 @@ from checks.campaign.machines import (CORES, Launch, check_cores, check_counters
 from checks.campaign.random_programs import random_case
 from hw.isa import Cause, Csr, MemoryMap
 from sw.graph import Graph
+from sw.graph.load import load
 from sw.compile.asm.assembler import Assembler, Condition
 from sw.compile.kernels.split import SPLITS
 from sw.device import Device
@@ -236,6 +237,21 @@ def test_a_counter_gives_more_to_those_who_are_done(schedule):
         assert 0.8 < cycles["counter"] / cycles["static"] < 1.2
     else:
         assert cycles["counter"] < 0.85 * cycles["static"], cycles
+
+
+@pytest.mark.parametrize("schedule", ("em", "em:unroll=1"))
+@pytest.mark.parametrize("name", CORES)
+def test_vertices_that_another_core_adds(name, schedule):
+    """A vertex may count at once that another core has reached in this launch. The L1 may still
+    have its word from before, infinity, to which no weight may be added past 32 bits."""
+    for seed in (1, 4, 5, 7):
+        graph = load(f"rmat:scale=5,degree=8,seed={seed}", weights=255)
+        with Device(CORES[name], lambda: machine(name)) as device:
+            try:
+                assert device.run("sssp", graph, schedule=schedule, direction="push",
+                                  source=graph.hub).verified
+            finally:
+                device._machine = None              # which other tests share
 
 
 @pytest.mark.parametrize("name", CORES)

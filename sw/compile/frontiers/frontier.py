@@ -37,13 +37,16 @@ class Input:
         Whether :meth:`member` goes by words that the algorithm knows, and not by what is stored.
     by_unit : bool
         Whether it is lists that the units of the cores keep.
+    fresh : bool
+        Whether vertices may come up that another core adds during the launch. A vertex's other
+        words may then be those from before, as the L1s of the cores do not follow each other.
     start, end : GeneralRegister
         In a kernel, of a list: the addresses of its first entry and behind its last. The code that
         goes through the list takes ``start`` over.
     """
     name: Any = None
     listed = False
-    noted = still = by_words = by_unit = False
+    noted = still = by_words = by_unit = fresh = False
     start: Any
     end: Any
 

@@ -140,12 +140,15 @@ class StampTest(_Set):
     later : bool
         Of chained sets: whether the vertices that the kernel adds are taken for members, too. Else
         a member that it adds waits for the next launch.
+    cores : int
+        That run the kernel.
     """
     name = VALUES
 
-    def __init__(self, fields, index=0, later=False):
+    def __init__(self, fields, index=0, later=False, cores=1):
         super().__init__(fields, index)
         self._later = later and fields.pool.chained
+        self.fresh = self._later and cores > 1
 
     def prepare(self, k):
         self._number = k.a.reg("set_number")

@@ -313,7 +313,7 @@ def _chosen(side, pair, made):
             read = SetMap(fields)
         else:
             read = _WordTest(operator) if operator.known_by_words else StampTest(
-                fields, later=side.schedule.needs == "edges")
+                fields, later=side.schedule.needs == "edges", cores=side.config.cores)
     if pair.input == REVERSE and operator.reverses(side):
         read = ReverseQueue(read, operator.base_array(side))
     if read is None and not operator.makes_set:

@@ -334,7 +334,8 @@ class EdgeOperator(OperatorChoices):
             found.append(_Data(edge.neighbor, wants, member, words, values, racing, brings))
         if relaxation is None:
             return found
-        fits = k.task.direction == "push" and bool(self._sent) and self.sent.fits
+        fits = (k.task.direction == "push" and bool(self._sent) and self.sent.fits
+                and not (k.input is not None and k.input.fresh))
         return [dataclasses.replace(
             data, brings=(relaxation.value(k, edge, data.values, data.words, fits), data.brings),
             passes=relaxation.passes(data.values, data.words))
