@@ -10,7 +10,7 @@ from typing import Any
 
 from sw.compile.algorithm import Operator
 from sw.compile.compaction.lists import noted_bits
-from sw.compile.lower.dependence import index_of, own_loads
+from sw.compile.lower.dependence import index_of, own_loads, touched
 from sw.compile.lower.fuse import EDGES, WHERE, Member, Op
 from sw.compile.lower.machine import first_words
 from sw.compile.lower.neighbor_tests import neighbor_test
@@ -409,14 +409,21 @@ class OperatorChoices(Operator):
 
     def _repeatable(self, group):
         """Whether a vertex may be added several times: its set is only asked whether it is empty,
-        and the members store words that stay the same."""
+        and the members store words that stay the same, and that none of them reads."""
         asked = known(self._node, facts.Asked)
+        functions = self._followers(group)
+        stored = frozenset().union(*(touched(function).stores for function in functions))
         return (asked is not None and "size" not in asked.asked
                 and all(member.op.kind != WHERE for member in group)
                 and all(isinstance(node.value, ir.Literal | ir.Uniform)
-                        for member in group[1:]
-                        for function in self._parent.dependence.functions(member.op)
-                        for node in ir.walk(*function.body) if isinstance(node, ir.VectorStore)))
+                        for function in functions
+                        for node in ir.walk(*function.body) if isinstance(node, ir.VectorStore))
+                and not any(touched(function).own & stored for function in functions))
+
+    def _followers(self, group):
+        """The functions of the members of a group behind the edges."""
+        return [function for member in group[1:]
+                for function in self._parent.dependence.functions(member.op)]
 
     def _stamps(self, group):
         """The stores and reductions of stamps of this superstep, of the members of a group: the
@@ -432,8 +439,10 @@ class OperatorChoices(Operator):
 
     def _added_stamp(self, group):
         """A vector that the vertices that are added get a stamp in, or None. Then its word tells
-        the lane that is the first to add a vertex."""
-        return next((node.vector for node, _, added in self._stamps(group) if added), None)
+        the lane that is the first to add a vertex, which must not read the word from before."""
+        read = frozenset().union(*(touched(function).own for function in self._followers(group)))
+        return next((node.vector for node, _, added in self._stamps(group)
+                     if added and node.vector not in read), None)
 
     # Arrays
 

@@ -4,7 +4,8 @@
 programs              test_kernels: the kernels of the shipped programs of several loops;
                       test_launches: launches for each execution of an operator of edges
 rules                 test_joins, test_stays_alone, test_edges: operators that may, and may not,
-                      share a kernel; all are run, and compared with the interpreter
+                      share a kernel; all are run, and compared with the interpreter;
+                      test_words_that_are_read_and_stored: at vertices that many edges add
 filters               test_filters
 rows                  test_first_edge: the first edge that passes a condition ends a row
 advance               test_in_advance: a loop's first operator rides on the kernel that makes its
@@ -164,6 +165,54 @@ def test_edges(send, note, joins, schedule, direction, tmp_path):
     text = EDGES.format(send=send, note=note)
     assert ("edges0_vertices_note" in kernels(text)) == joins
     run(text, tmp_path, schedule=schedule, direction=direction)
+
+
+STORING = """
+@program
+def storing(edges: edgeset):
+    depth = vector(uint, infinity)
+    state = vector(uint, 0)
+    other = vector(uint, 0)
+    parent = vector(vertex, none)
+
+    def is_new(v):
+        return depth[v] == infinity
+
+    def visit(src, dst):
+        parent[dst].min(src)
+
+    def settle(v):
+        {settle}
+
+    def note(v):
+        {note}
+
+    depth[0] = 0
+    level = 0
+    frontier = vertexset(0)
+    while frontier:
+        level += 1
+        frontier = edges.from_(frontier).to(is_new).apply_modified(visit, parent)
+        frontier.apply(settle)
+        frontier.apply(note)
+    return depth, parent, state, other
+"""
+
+
+@pytest.mark.parametrize("settle, note", [
+    ("if state[v] == 0:\n            state[v] = 1\n        elif state[v] == 1:\n"
+     "            state[v] = 2", "depth[v] = level"),
+    ("if other[v] == 1:\n            state[v] = 3", "depth[v] = level\n        other[v] = 1"),
+    ("if depth[v] == infinity:\n            state[v] = 1", "depth[v] = level"),
+    ("depth[v] = level", "if depth[v] == level:\n            state[v] = 1"),
+])
+@pytest.mark.parametrize("choices", [
+    {}, {"frontier": "bitmap"}, {"schedule": "em", "frontier": "counter", "cores": 3},
+    {"schedule": "weaver", "direction": "pull"}], ids=str)
+def test_words_that_are_read_and_stored(settle, note, choices, tmp_path):
+    text = STORING.format(settle=settle, note=note)
+    assert "edges0_vertices_settle_note" in kernels(text)
+    run(text, tmp_path, **choices)
 
 
 FILTERS = """
