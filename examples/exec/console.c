@@ -30,14 +30,43 @@ int _write(int file, const char *text, int size) {
     return size;
 }
 
-// The heap is between the end of the data and the stacks.
+// The heap is between the end of the data and the stacks (graphloom_stack: bytes, number, and how
+// many times the bytes a lane takes). Lanes take memory one after another, so each has its own.
 extern char end[], __stacks_end[];
+extern const unsigned graphloom_stack[3];
+
+static unsigned room(void) {
+    unsigned cores, warps, lanes, bytes = graphloom_stack[0], stacks = graphloom_stack[1];
+    __asm__("csrr %0, 0xFC2" : "=r"(cores));
+    __asm__("csrr %0, 0xFC1" : "=r"(warps));
+    __asm__("csrr %0, 0xFC0" : "=r"(lanes));
+    if (!stacks) stacks = cores * warps * lanes;
+    return ((unsigned)__stacks_end & -bytes) - stacks * bytes * graphloom_stack[2] - (unsigned)end;
+}
+
+struct growth {
+    int size;
+    char *start;
+};
+
+static void grow(void *argument) {
+    static unsigned taken, mutex;
+    struct growth *growth = argument;
+    while (__atomic_exchange_n(&mutex, 1, __ATOMIC_ACQUIRE));
+    unsigned before = __atomic_fetch_add(&taken, growth->size, __ATOMIC_RELAXED);
+    if (before + growth->size <= room()) {
+        growth->start = end + before;
+    } else {
+        __atomic_fetch_sub(&taken, growth->size, __ATOMIC_RELAXED);
+        growth->start = (char *)-1;
+    }
+    __atomic_store_n(&mutex, 0, __ATOMIC_RELEASE);
+}
 
 void *_sbrk(int size) {
-    static char *next = end;
-    if (next + size > __stacks_end - 64 * 1024) return (void *)-1;
-    next += size;
-    return next - size;
+    struct growth growth = {size};
+    each_lane(grow, &growth);
+    return growth.start;
 }
 
 // There are no files but the console, and no other processes.

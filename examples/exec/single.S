@@ -41,9 +41,10 @@ tohost:
     .word   0, 0
 
 # Bytes of a stack, a power of two; `./graphloom exec --stack` sets another number. Number of stacks.
+# How many times these bytes each takes.
     .balign 4
     .globl  graphloom_stack
     .type   graphloom_stack, @object
-    .size   graphloom_stack, 8
+    .size   graphloom_stack, 12
 graphloom_stack:
-    .word   65536, 1
+    .word   65536, 1, 1

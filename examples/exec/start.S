@@ -58,11 +58,11 @@ each_lane:
     ret
 
 # Bytes of a stack, a power of two; `./graphloom exec --stack` sets another number. Number of stacks:
-# 0 stands for one for each lane.
+# 0 stands for one for each lane. How many times these bytes each takes.
     .section .data
     .balign 4
     .globl  graphloom_stack
     .type   graphloom_stack, @object
-    .size   graphloom_stack, 8
+    .size   graphloom_stack, 12
 graphloom_stack:
-    .word   1024, 0
+    .word   1024, 0, 1

@@ -47,9 +47,9 @@ _FILES = {
 _FLOATS = re.compile(r"__(\w*[sd]f[23]|fix\w*|float\w*|\w*[sdt]f\w*|gt|lt|ge|le|eq|ne)[a-z0-9]*$")
 
 _FLAGS = ("--target=riscv32-unknown-elf", "-mabi=ilp32", "-ffreestanding", "-nostdlibinc",
-          "-mno-relax", "-mno-save-restore", "-ffixed-x31", "-fno-jump-tables",
+          "-mno-relax", "-mno-save-restore", "-mno-outline", "-ffixed-x31", "-fno-jump-tables",
           "-fno-optimize-sibling-calls", "-fconvergent-functions", "-fomit-frame-pointer",
-          "-fno-stack-protector", "-fno-addrsig", "-fno-common", "-fwrapv")
+          "-fno-stack-protector", "-fno-addrsig", "-fno-common", "-fno-math-errno", "-fwrapv")
 
 
 @dataclasses.dataclass(frozen=True)

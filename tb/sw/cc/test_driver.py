@@ -7,12 +7,13 @@ refused                   test_refused: function, line and reason; test_other_fi
 uniform code              test_uniform_code_is_unchanged
 stacks                    test_stack
 faults of the rules       test_faults: each rule of the pass is needed
-library                   test_library
+library                   test_library, test_heap
 ========================  ========================================================================
 """
 
 import contextlib
 import ctypes
+import itertools
 import re
 import subprocess
 
@@ -68,7 +69,7 @@ def expected(folder, name):
 def test_lanes(name, tmp_path):
     right = expected(tmp_path, name)
     assert lanes(tmp_path, text(name)) == right
-    assert lanes(tmp_path, text(name), parted="all", optimisation="s") == right
+    assert lanes(tmp_path, text(name), parted="all", optimisation="z") == right
 
 
 def test_rtl(tmp_path):
@@ -81,6 +82,8 @@ def test_rtl(tmp_path):
      r"program.c:6: in main: lr.w: the hardware has no such instruction"),
     ("float s; int main(int lane) { s *= 3; }", "in main: calls for floating point"),
     ("void g(int); int main(int lane) { g(3); }", "in main: calls g, which no file defines"),
+    ("void exit(int); int main(int lane) { if (lane & 1) exit(3); }",
+     "in main: calls exit, which no file defines"),
     ('int main(int lane) { __asm__ volatile(".insn r 0x0B, 0, 0, x0, %0, x0" :: "r"(lane)); }',
      "in main: assembly that changes the PC or the lanes"),
     ('int main(int lane) { __asm__ volatile("j nowhere"); }', "a jump to nowhere"),
@@ -198,3 +201,23 @@ out[lane] = (int)(q >> 32) ^ b.x[19] ^ (1000 / (lane + 1)); }
                                 ^ 1000 // (lane + 1))) for lane in LANES]
     for config in (LARGE, LARGE.replace(divider="none")):
         assert lanes(tmp_path, source, config) == right
+
+
+def test_heap(tmp_path):
+    """Each lane has memory of its own; none is given out that the stacks need."""
+    source = HEAD + """
+void *_sbrk(int);
+extern char end[];
+int main(int lane) { int bytes = BYTES + (lane & 1) * 16; char *own = _sbrk(bytes);
+out[lane] = -1; if (own == (char *)-1) return 0;
+for (int i = 0; i < bytes; i++) own[i] = lane;
+for (int i = 0; i < bytes; i++) if (own[i] != lane) return 0;
+out[lane] = own - end; }
+"""
+    for size, least, most in ((32, 8, 8), (1500, 2, 5)):
+        starts = lanes(tmp_path, source, heap=4096, defines=(f"BYTES={size}",))
+        got = sorted((start, start + size + (lane & 1) * 16)
+                     for lane, start in enumerate(starts) if start != -1)
+        assert least <= len(got) <= most
+        assert all(end <= start for (_, end), (start, _) in itertools.pairwise(got))
+        assert got[0][0] == 0 and got[-1][1] < 4096 + 2 * 2048
