@@ -34,8 +34,30 @@ def test_kernels(config):
             assert right.max() > 2
 
 
+@pytest.mark.parametrize("config", [TINY.replace(float="half"),
+                                    preset("paper").replace(float="full")],
+                         ids=lambda config: config.name)
+def test_floats(config):
+    """Bit by bit as numpy, on any number of lanes."""
+    program = graphloom.compile(SCRIPT["FLOATS"], config=config)
+    with graphloom.Device.functional(config) as device:
+        for each in SCRIPT["float_examples"](64):
+            device.launch(program[each.name], **each.arguments)
+            for name, right in each.expected.items():
+                np.testing.assert_array_equal(each.arguments[name], right, each.name)
+        found, right, _ = SCRIPT["rank"](
+            lambda **given: device.launch(program.pagerank, **given), 64)
+        np.testing.assert_array_equal(found, right)
+        assert 0.5 < found.sum() <= 1.001 and found.max() > 2 * found.min()
+
+
+def test_floats_on_hardware_without():
+    with pytest.raises(graphloom.UserError, match="floats.c:.*float needs --set float=full"):
+        graphloom.compile(SCRIPT["FLOATS"], config=TINY)
+
+
 def test_rtl(program):
-    """Barriers and scratchpad, shuffles, and the Weaver."""
+    """Barriers and scratchpad, shuffles, the Weaver, and floats."""
     chosen = {each.name: each for each in SCRIPT["examples"](16)}
     with graphloom.Device.simulate(TINY) as device:
         for name in ("prefix_sum", "histogram"):
@@ -47,10 +69,20 @@ def test_rtl(program):
             lambda **given: device.launch(program.bfs_weaver, **given), 16)
         np.testing.assert_array_equal(found, right)
         assert cycles > 100
+    config = TINY.replace(float="full")
+    floats = graphloom.compile(SCRIPT["FLOATS"], config=config)
+    each, = (each for each in SCRIPT["float_examples"](8) if each.name == "nbody")
+    with graphloom.Device.simulate(config) as device:
+        device.launch(floats.nbody, **each.arguments)
+    for array, right in each.expected.items():
+        np.testing.assert_array_equal(each.arguments[array], right, "nbody")
 
 
 def test_main(capsys):
     assert SCRIPT["main"](["--functional", "--size", "16", "--preset", "tiny"]) == 0
     out = capsys.readouterr().out
     assert out.count("right") == 10 and "WRONG" not in out
+    assert SCRIPT["main"](["--functional", "--size", "16", "--preset", "tiny",
+                           "--floats", "full"]) == 0
+    assert "pagerank         right" in capsys.readouterr().out
     assert SCRIPT["main"](["--preset", "nosuch"]) == 2
