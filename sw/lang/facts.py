@@ -35,7 +35,9 @@ Words of these texts:
 *τ*
     The vector of ``O.tracking``.
 *start word, racing word*
-    The word of a vertex when O begins; any word that it has from then until O ends.
+    The word of a vertex when O begins; any word that it has from then until O ends. A racing word
+    tells nothing of when other words were read: a core may see that a vertex was added to a set,
+    and still have its word from before, because the L1s of cores do not follow each other.
 *L*
     The innermost loop around O. A *round* is one pass through its body.
 *predicate*
