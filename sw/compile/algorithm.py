@@ -167,7 +167,9 @@ class Operator:
         return into
 
     def gather(self, k, edges):
-        """Load the data to collect over the edges. Returns one register for each edge."""
+        """Load the data to collect over the edges. Returns one register for each edge. Active lanes
+        have all the edges, but for the places of a list or of an active layout behind its end:
+        elsewhere an operator may begin its work, for edges that it does not accept too."""
         raise NotImplementedError
 
     def accepts(self, k, data, into, counts=True):

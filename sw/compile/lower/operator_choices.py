@@ -80,7 +80,7 @@ class OperatorChoices(Operator):
         self.makes_set = parent.dependence.tells(node)
         self.has_sets = self.reads_set or self.makes_set
         self._relaxes = Relaxation.of(parent, node) if self.makes_set else None
-        if self._relaxes is not None:
+        if self._relaxes is not None and not self._relaxes.always:
             self._function = self._relaxes.function
         self._group = (Member(Op(EDGES, number, not self.reads_set), None),)
         self.fields = parent.fields(self._group)
@@ -289,11 +289,25 @@ class OperatorChoices(Operator):
         if late or self.private(task) or (task.direction == "pull"
                                  and any(map(self._decides, task.layouts))):
             return None
+        if self._relaxes is not None and self._relaxes.always and not self._takes_all(task):
+            return None
         return self._relaxes
 
+    def _takes_all(self, task):
+        """Whether a relaxation selects edges after other reductions at each of them: all that come
+        up are edges of the operator, each in a lane to which the format or a unit gives it. Lanes
+        that find their edges in rows, or in lists, gain less by the selection than it costs."""
+        schedule = task.schedule
+        return not (schedule.owns_base or schedule.shares_rows or schedule.has_lists
+                    or any(layout.active for layout in task.layouts)
+                    or self._filter is not None or self._tests_edges(task) or self._has_voids(task))
+
     def unit_test(self, task) -> Any:
-        """The :class:`~.neighbor_tests.NeighborTest` by which a unit may drop edges, or None."""
+        """The :class:`~.neighbor_tests.NeighborTest` by which a unit may drop edges, or None:
+        what is done at each edge needs each."""
         relaxation, guard, conditions = self._relaxation(task), self._guard(task), []
+        if relaxation is not None and relaxation.always:
+            return None
         if self._filter is not None and task.direction == "push" and len(self._filter.body) == 1:
             conditions.append((self._filter, self._filter.body[0].value))
         if guard is not None:

@@ -336,10 +336,13 @@ class EdgeOperator(OperatorChoices):
             return found
         fits = (k.task.direction == "push" and bool(self._sent) and self.sent.fits
                 and not (k.input is not None and k.input.fresh))
-        return [dataclasses.replace(
+        found = [dataclasses.replace(
             data, brings=(relaxation.value(k, edge, data.values, data.words, fits), data.brings),
             passes=relaxation.passes(data.values, data.words))
             for edge, data in zip(edges, found)]
+        for edge, data in zip(edges, found):
+            relaxation.at_each(data.values, data.words)
+        return found
 
     def _load(self, k, edge, function):
         """An Emitter that has the words of an edge's ends that a function reads."""

@@ -18,7 +18,7 @@ from sw.lang.passes.chain import guarded
 from sw.lang.passes.early import is_improvement
 
 
-__all__ = ["Relaxation", "improves"]
+__all__ = ["Relaxation", "improves", "unconditional"]
 
 
 def improves(k, operation, word, before, into):
@@ -34,24 +34,42 @@ def improves(k, operation, word, before, into):
         k.a.snez(into, lacks)
 
 
+def unconditional(function, tracking):
+    """``(always, rest)``: the reductions at the destination that a function of edges performs at
+    each edge, by words of its ends, but for those of the tracked vector; and a function with all
+    else."""
+    def whole(node):
+        return (isinstance(node, ir.Reduce) and node.vector != tracking
+                and index_of(function, node.index) == 1
+                and all(part.name in function.parameters[:2] for part in ir.walk(node.value)
+                        if isinstance(part, ir.Local)))
+
+    return tuple(filter(whole, function.body)), dataclasses.replace(
+        function, body=tuple(node for node in function.body if not whole(node)))
+
+
 class Relaxation:
-    """The only effect of an operator's function.
+    """The only effect of an operator's function, but for :func:`unconditional` ones.
 
     Parameters
     ----------
     parent : ProgramAlgorithm
     node : EdgeSetIterator
-    function : Function
+    always, function : tuple of Reduce, Function
+        As of :func:`unconditional`.
 
     Attributes
     ----------
+    always : tuple of Reduce
+        The reductions that are performed at each edge, before edges are accepted.
     function : Function
-        Without a test whether the effect improves a word, as the reduction makes the test anyway.
+        The rest, without a test whether the effect improves a word, as the reduction makes the test
+        anyway.
     effect : Effect
     """
 
-    def __init__(self, parent, node, function):
-        self._parent, self._node = parent, node
+    def __init__(self, parent, node, always, function):
+        self._parent, self._node, self.always = parent, node, always
         self.effect, = effects(function)
         condition, body = guarded(function)
         if condition is not None and is_improvement(condition, self.effect):
@@ -63,7 +81,7 @@ class Relaxation:
     @classmethod
     def of(cls, parent, node):
         """That of an operator whose reductions tell which vertices it changes, or None."""
-        function = parent.program.function(node.apply_f)
+        always, function = unconditional(parent.program.function(node.apply_f), node.tracking)
         found = effects(function)
         if len(found) != 1 or known(node, facts.Early) is None:
             return None
@@ -73,7 +91,7 @@ class Relaxation:
             index = getattr(part, "vertex" if isinstance(part, ir.Degree) else "index", None)
             if index is not None and index_of(function, index) is None:
                 return None
-        return cls(parent, node, function)
+        return cls(parent, node, always, function)
 
     def load(self, k, values, words):
         """The register with the word that an edge may improve; loads what the edge brings."""
@@ -102,6 +120,11 @@ class Relaxation:
         """The registers that are 1 where an edge fulfils the further conditions, else 0."""
         return [words.expression(self.function, test, values, self._parent.degrees)
                 for test in self._conditions]
+
+    def at_each(self, values, words):
+        """Perform what is done at each edge, accepted or not."""
+        for node in self.always:
+            words.reduction(self.function, node, values, self._parent.degrees)
 
     def improves(self, k, word, before, into):
         """``into`` = 1 if an edge that brings a word improves the word before, else 0."""
