@@ -46,8 +46,8 @@ LAYERS = {
                  "sw.compile", "sw.device"),
     "sw.show": ("base", "hw", "sim", "synth", "sw.graph", "sw.lang", "sw.compile", "sw.device",
                 "sw.study"),
-    "checks": ("base", "hw", "sim", "sw.graph", "sw.lang", "sw.golden", "sw.compile",
-               "sw.device", "sw.cc", "sw.study"),
+    "checks": ("base", "hw", "sim", "sw.graph", "sw.lang", "sw.golden", "sw.vm",
+               "sw.compile", "sw.device", "sw.cc", "sw.study"),
     "sw.cli": ("base", "hw", "sim", "synth", "sw.graph", "sw.lang", "sw.golden", "sw.vm",
                "sw.compile", "sw.device", "sw.cc", "sw.study", "sw.show", "checks"),
 }
