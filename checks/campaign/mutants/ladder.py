@@ -165,6 +165,7 @@ NEAR = (
     ("sw/compile/schedules/* sw/compile/formats/* sw/compile/options.py "
      "sw/graph/generators.py", "tb/sw/compile/test_contract.py"),
     ("hw/disassembler.py", "tb/hw/test_isa.py tb/sw/compile/asm/test_assembler.py"),
+    ("sw/cc/*", "tb/sw/cc tb/cli/test_cc.py tb/checks/campaign/test_c_lanes.py"),
     ("sw/lang/passes/* sw/lang/fact*.py sw/lang/flow.py sw/lang/predicates.py "
      "sw/lang/effects.py", "tb/sw/lang/test_graph_ir.py tb/sw/compile/lower/test_decisions.py"),
     ("sw/compile/* sw/lang/passes/* sw/lang/fact*.py sw/lang/flow.py sw/lang/predicates.py "

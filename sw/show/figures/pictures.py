@@ -5,7 +5,7 @@ import functools
 from base.errors import UserError
 from base.installation import ROOT
 
-from . import results, waves
+from . import c_lanes, results, waves
 from .blocks import BLOCKS
 from .timing import TIMING
 
@@ -45,5 +45,6 @@ def pictures() -> dict:
     found = {name: draw() for name, draw in BLOCKS.items()}
     for name in TIMING:
         found[f"{name}.svg"] = waves.draw(_recorded(f"{name}.json"))
+    found["c-lanes.svg"] = c_lanes.draw()
     found["results.svg"] = results.draw(_recorded(_RESULTS))
     return {f"figures/{name}": text for name, text in found.items()}
