@@ -256,7 +256,7 @@ def test_lengths_that_do_not_fit_are_no_paths():
             result = device.run("sssp", short, schedule=schedule)
         assert result.outputs["distance"].tolist() == [0, most, 100]
     for schedule in ("scu", "scu-enhanced"):
-        with pytest.raises(UserError, match=f"schedule '{schedule}' adds weights on the unit, "
+        with pytest.raises(UserError, match=f"schedule '{schedule}' cannot add weights on the unit, "
                                             "which does not notice if a sum passes 32 bits; with "
                                             "weights up to 4294967294 the sum of a path in "
                                             "detours may"):

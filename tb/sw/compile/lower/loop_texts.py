@@ -107,7 +107,7 @@ TEXTS = {
     "touched": (("reached", False), _relax(
         vectors="touched = vector(uint, 0)\nnear = vector(vertex, none)",
         visit="touched[dst] |= 1\nnear[dst].min(src)", returns="distance, touched, near")),
-    "touched-near-and-far": (("reached", False), _relax(
+    "touched-near-and-far": (("reached", True), _relax(
         vectors="touched = vector(uint, 0)", visit="touched[dst].max(3)",
         arguments="source: vertex = 0, delta: uint = 8", returns="distance, touched",
         first="distance[source] = 0\nfrontier = PriorityQueue(distance, source, delta=delta)",
