@@ -37,10 +37,22 @@ def _differences(value, base):
             if field.name != "name" and getattr(value, field.name) != getattr(base, field.name)}
 
 
+def _shortened(value, bases):
+    """A record, with each configuration in it by its differences from the one of these that has
+    its fields."""
+    if not isinstance(value, dict):
+        return value
+    base = next((base for base in bases if base.keys() == value.keys()), {})
+    return {name: _shortened(part, bases) for name, part in value.items()
+            if name not in base or part != base[name]}
+
+
 @functools.cache
 def words(case, config, dram) -> str:
-    """All that a case is, as a text: hardware and memory by their differences from these."""
-    parts = [type(case).__name__, json.dumps(case.record(), sort_keys=True),
+    """All that a case is, as a text: hardware and memory by their differences from these, in its
+    record too. So a new field of the hardware changes no text but of cases that set it."""
+    parts = [type(case).__name__, json.dumps(_shortened(
+        case.record(), [dataclasses.asdict(config), dataclasses.asdict(dram)]), sort_keys=True),
              str(_differences(case.hardware(config), config))]
     if hasattr(case, "memory"):
         parts.append(str(_differences(case.memory(dram), dram)))

@@ -134,8 +134,8 @@ class Analysis:
             for line in flow.blocks[node].lines:
                 changed |= self._step(line, differing, program)
             last = flow.blocks[node].last
-            branches = last is not None and len(set(flow.targets[node])) > 1
-            if branches and node not in self.parted and (
+            if last is not None and len(set(flow.targets[node])) > 1 and (
+                    node not in self.parted) and (
                     program.all_parted or not differing.isdisjoint(last.read)):
                 self.parted.add(node)
                 written, place = self._written(node), flow.meets[node]

@@ -96,8 +96,8 @@ class ByUnit:
                                   f"{task.format.name!r} stores some of them in another way")
         if self._weighted and not self._sent.fits:
             raise schedule.refuse(
-                "cannot add weights on the unit, which does not notice if a sum passes 32 bits; with "
-                f"weights up to {int(task.graph.weights.max())} the sum of a path in "
+                "cannot add weights on the unit, which does not notice if a sum passes 32 bits; "
+                f"with weights up to {int(task.graph.weights.max())} the sum of a path in "
                 f"{task.graph.name} may; that none does is known for small weights in a loop that "
                 f"changes the words by {self._sent.work} only, whenever they are read (fact early)")
         self.tables.check()

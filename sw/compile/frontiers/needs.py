@@ -74,7 +74,7 @@ def _unable(side, what, able):
     """The reason that a schedule lacks an ability; ``able`` tells which of them have it. Of these
     the ones are named that a comparison has."""
     known = [schedules.make(name) for name in schedules.names()]
-    names = [each.name for each in known if each.compared and able(each)]
+    names = [str(each.name) for each in known if each.compared and able(each)]
     return f"schedule {side.schedule.name!r} cannot {what}; {', '.join(names)} can"
 
 

@@ -232,9 +232,9 @@ class GraphpegFollower(GraphpegModel):
 
     def _misjudged(self):
         least, most = collections.Counter(), collections.Counter()
-        for base, neighbor, weight, words in self._tested:
-            stays = words == self._words(base, neighbor)
-            counts = self._counts_by(*words, weight)
+        for base, neighbor, weight, (value, own) in self._tested:
+            stays = (value, own) == self._words(base, neighbor)
+            counts = self._counts_by(value, own, weight)
             least[base] += stays and counts
             most[base] += not stays or counts
         return sum(max(least[base] - self._taken[base], self._taken[base] - most[base], 0)

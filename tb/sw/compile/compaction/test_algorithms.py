@@ -256,9 +256,9 @@ def test_lengths_that_do_not_fit_are_no_paths():
             result = device.run("sssp", short, schedule=schedule)
         assert result.outputs["distance"].tolist() == [0, most, 100]
     for schedule in ("scu", "scu-enhanced"):
-        with pytest.raises(UserError, match=f"schedule '{schedule}' cannot add weights on the unit, "
-                                            "which does not notice if a sum passes 32 bits; with "
-                                            "weights up to 4294967294 the sum of a path in "
+        with pytest.raises(UserError, match=f"schedule '{schedule}' cannot add weights on the "
+                                            "unit, which does not notice if a sum passes 32 bits; "
+                                            "with weights up to 4294967294 the sum of a path in "
                                             "detours may"):
             Device.functional(hardware("scu", 2, 4)).run("sssp", graph, schedule=schedule)
 
