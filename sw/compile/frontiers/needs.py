@@ -104,7 +104,7 @@ def _readers(asker):
     if asker.pair.input == VALUES and all(
             each.input in (VALUES, REVERSE) for each in asker.pairs):
         return (f"nothing would read the {output}: with input {VALUES} each vertex is tested by "
-                f"its words or stamp (fact members)")
+                "its words or stamp (fact members)")
     return None
 
 

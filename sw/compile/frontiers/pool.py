@@ -263,10 +263,10 @@ class Pool:
                     buffers.address(self._LISTS) + 4 * self._room(task) * storage)
             words_of[BlockWord.NUMBER] = 1 + block % 2
             words_of[BlockWord.STAMPS] = (buffers.address(self.STAMPS) + 4 * words * storage
-                                      - first) % (1 << 32)
+                                          - first) % (1 << 32)
             if self.noted:
                 words_of[BlockWord.NOTES] = (buffers.address(self._ALL_NOTES) + 4 * words * storage
-                                         - first) % (1 << 32)
+                                             - first) % (1 << 32)
         members = {block: np.sort(np.fromiter(map(task.vertices.number, vertices), np.int64,
                                               len(vertices)))
                    for block, vertices in {ALL: range(count), EMPTY: (), **sets}.items()}
