@@ -7,6 +7,7 @@ bad input             test_a_host_of_another_machine, test_options_of_tls
 ====================  ============================================================================
 """
 
+import contextlib
 import ipaddress
 import pathlib
 import shutil
@@ -43,8 +44,10 @@ def _sockets(process):
     while left:
         folder = pathlib.Path(f"/proc/{left.pop()}")
         left += map(int, (folder / "task" / folder.name / "children").read_text().split())
-        inodes = {link.readlink().name for link in (folder / "fd").iterdir()
-                  if link.readlink().name.startswith("socket:")}
+        inodes = set()
+        for link in (folder / "fd").iterdir():
+            with contextlib.suppress(FileNotFoundError):        # closed meanwhile
+                inodes.add(link.readlink().name)
         for name in ("tcp", "tcp6"):
             for line in (folder / "net" / name).read_text().splitlines()[1:]:
                 _, local, _, state, *_, inode = line.split()[:10]
