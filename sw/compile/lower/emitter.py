@@ -108,9 +108,10 @@ class Emitter:
         self._bind(function, parameters, degrees)
         return self.value(node, into)
 
-    def reduction(self, function, node, parameters, degrees):
-        """Emit a Reduce of a function, as :meth:`expression` does for a value."""
+    def reduction(self, function, node, parameters, degrees, sums, plain):
+        """Emit a Reduce of a function of edges, as :meth:`run_tracked` does for all of them."""
         self._bind(function, parameters, degrees)
+        self._sums, self._tracked, self._plain = sums, None, plain
         self._reduce(node)
 
     def _bind(self, function, parameters, degrees):

@@ -15,7 +15,7 @@ from sw.compile.lower.fuse import EDGES, WHERE, Member, Op
 from sw.compile.lower.machine import first_words
 from sw.compile.lower.neighbor_tests import neighbor_test
 from sw.compile.lower.places import place_of
-from sw.compile.lower.relaxation import Relaxation
+from sw.compile.lower.relaxation import Relaxation, overwritten, unconditional
 from sw.compile.lower.sending import loops_around, sent_nodes, sent_word, sums_fit
 from sw.graph.graph import Graph
 from sw.lang import facts
@@ -79,6 +79,7 @@ class OperatorChoices(Operator):
         self.reads_set = node.input_vset != ir.ALL
         self.makes_set = parent.dependence.tells(node)
         self.has_sets = self.reads_set or self.makes_set
+        self._overwritten = overwritten(parent.program, self._function, node.tracking)
         self._relaxes = Relaxation.of(parent, node) if self.makes_set else None
         if self._relaxes is not None and not self._relaxes.always:
             self._function = self._relaxes.function
@@ -159,6 +160,26 @@ class OperatorChoices(Operator):
             body = tuple(node for node in body if not (
                 isinstance(node, ir.Reduce) and node.vector == self._node.tracking))
         return condition, dataclasses.replace(self._function, body=tuple(body))
+
+    @functools.cached_property
+    def _beside(self):
+        """``(always, condition, function)``: the reductions that the function performs at each
+        edge, and the rest as of :attr:`_guarded`; None unless there are both."""
+        always, rest = unconditional(self._function, self._node.tracking)
+        condition, body = guarded(rest)
+        if not always or condition is None:
+            return None
+        return always, condition, dataclasses.replace(rest, body=body)
+
+    def _work(self, task) -> tuple:
+        """``(always, condition, function)``: what is performed at each edge before edges are
+        selected, by which condition, and what those do that are."""
+        relaxation = self._relaxation(task)
+        if relaxation is not None:
+            return relaxation.always, None, self._guarded[1]
+        if self._beside is not None and self._takes_all(task):
+            return self._beside
+        return (), *self._guarded
 
     @functools.cached_property
     def _takes_accepted(self):
@@ -280,7 +301,7 @@ class OperatorChoices(Operator):
 
     def _guard(self, task):
         """The condition by which edges are selected, or None; a relaxation has its own."""
-        return None if self._relaxation(task) is not None else self._guarded[0]
+        return self._work(task)[1]
 
     def _relaxation(self, task) -> Any:
         """The operator's :class:`~.relaxation.Relaxation`, if edges are accepted only where they
@@ -289,24 +310,22 @@ class OperatorChoices(Operator):
         if late or self.private(task) or (task.direction == "pull"
                                  and any(map(self._decides, task.layouts))):
             return None
-        if self._relaxes is not None and self._relaxes.always and not self._takes_all(task):
-            return None
+        if self._relaxes is not None and self._relaxes.always and (
+                task.schedule.owns_base or task.schedule.shares_rows or not self._takes_all(task)):
+            return None         # lanes that find their edges in rows gain less than it costs
         return self._relaxes
 
     def _takes_all(self, task):
-        """Whether a relaxation selects edges after other reductions at each of them: all that come
-        up are edges of the operator, each in a lane to which the format or a unit gives it. Lanes
-        that find their edges in rows, or in lists, gain less by the selection than it costs."""
-        schedule = task.schedule
-        return not (schedule.owns_base or schedule.shares_rows or schedule.has_lists
-                    or any(layout.active for layout in task.layouts)
-                    or self._filter is not None or self._tests_edges(task) or self._has_voids(task))
+        """Whether all edges that come up are edges of the operator, so that reductions may be
+        performed at each before edges are selected."""
+        return not (self._filter is not None or self._tests_edges(task) or self._has_voids(task)
+                    or any(layout.active for layout in task.layouts))
 
     def unit_test(self, task) -> Any:
         """The :class:`~.neighbor_tests.NeighborTest` by which a unit may drop edges, or None:
         what is done at each edge needs each."""
         relaxation, guard, conditions = self._relaxation(task), self._guard(task), []
-        if relaxation is not None and relaxation.always:
+        if self._work(task)[0]:
             return None
         if self._filter is not None and task.direction == "push" and len(self._filter.body) == 1:
             conditions.append((self._filter, self._filter.body[0].value))

@@ -332,16 +332,18 @@ class EdgeOperator(OperatorChoices):
             if relaxation is not None:
                 brings = relaxation.load(k, values, words)
             found.append(_Data(edge.neighbor, wants, member, words, values, racing, brings))
-        if relaxation is None:
-            return found
-        fits = (k.task.direction == "push" and bool(self._sent) and self.sent.fits
-                and not (k.input is not None and k.input.fresh))
-        found = [dataclasses.replace(
-            data, brings=(relaxation.value(k, edge, data.values, data.words, fits), data.brings),
-            passes=relaxation.passes(data.values, data.words))
-            for edge, data in zip(edges, found)]
-        for edge, data in zip(edges, found):
-            relaxation.at_each(data.values, data.words)
+        if relaxation is not None:
+            fits = (k.task.direction == "push" and bool(self._sent) and self.sent.fits
+                    and not (k.input is not None and k.input.fresh))
+            found = [dataclasses.replace(
+                data, brings=(relaxation.value(k, edge, data.values, data.words, fits),
+                              data.brings),
+                passes=relaxation.passes(data.values, data.words))
+                for edge, data in zip(edges, found)]
+        for data in found:
+            for node in self._work(k.task)[0]:
+                data.words.reduction(self._function, node, data.values, self._parent.degrees,
+                                     k.private.words, self._overwritten)
         return found
 
     def _load(self, k, edge, function):
@@ -387,14 +389,16 @@ class EdgeOperator(OperatorChoices):
     def _reduce(self, k, edge, data, flag, later=None):
         """The function of an edge; ``flag`` becomes 0 unless the edge adds its destination, if that
         is not known before. ``later`` is as of :func:`.emitter.reduce_word`."""
-        words = self._load(k, edge, self._guarded[1]) if data is None or data.words is None \
+        *_, function = self._work(k.task)
+        words = self._load(k, edge, function) if data is None or data.words is None \
             else data.words
         certain, tracked = self._changes_surely, None
         if self._tells(k.task) and not certain:
-            tracked = self._tracked(k, flag, later)
+            tracked = self._tracked(k, function, flag, later)
         source, target = self._ends(k.task, edge)
-        plain = {self._node.tracking} if certain and self._settles(k.task) else ()
-        words.run_tracked(self._guarded[1], [source, target, edge.weight], self._parent.degrees,
+        plain = self._overwritten | ({self._node.tracking} if certain and self._settles(k.task)
+                                     else set())
+        words.run_tracked(function, [source, target, edge.weight], self._parent.degrees,
                           k.private.words, tracked, plain)
         if tracked is not None and tracked.changed is not flag:
             k.a.mv(flag, tracked.changed)
@@ -436,12 +440,12 @@ class EdgeOperator(OperatorChoices):
             yield only
         k.a.place(same)
 
-    def _tracked(self, k, flag, later=None):
+    def _tracked(self, k, function, flag, later=None):
         """The tracked vector; whether an edge has changed its word becomes known in ``flag`` if
         every call reduces it once, else in a new register."""
-        nodes = [node for node in ir.walk(*self._function.body)
+        nodes = [node for node in ir.walk(*function.body)
                  if isinstance(node, ir.Reduce) and node.vector == self._node.tracking]
-        only = len(nodes) == 1 and any(node is nodes[0] for node in self._function.body)
+        only = len(nodes) == 1 and any(node is nodes[0] for node in function.body)
         changed = flag if only else k.a.reg("changed")
         if not only:
             k.a.mv(changed, k.a.zero)

@@ -16,9 +16,10 @@ from sw.lang.effects import UNKNOWN, effects
 from sw.lang.facts import known
 from sw.lang.passes.chain import guarded
 from sw.lang.passes.early import is_improvement
+from sw.lang.types import WORD, Type
 
 
-__all__ = ["Relaxation", "improves", "unconditional"]
+__all__ = ["Relaxation", "improves", "overwritten", "unconditional"]
 
 
 def improves(k, operation, word, before, into):
@@ -46,6 +47,26 @@ def unconditional(function, tracking):
 
     return tuple(filter(whole, function.body)), dataclasses.replace(
         function, body=tuple(node for node in function.body if not whole(node)))
+
+
+def overwritten(program, function, tracking) -> frozenset:
+    """The vectors, but for the tracked one, that a function of edges only reduces by numbers than
+    which no word of theirs is smaller (of ``min``; larger of ``max``). Whatever the word was, the
+    number is the word behind the reduction, so a store will do."""
+    found: dict[str, bool] = {}
+    for node in ir.walk(*function.body):
+        if isinstance(node, ir.Reduce) and node.vector != tracking:
+            found[node.vector] = found.get(node.vector, True) and _overwrites(program, node)
+    return frozenset(vector for vector, always in found.items() if always)
+
+
+def _overwrites(program, node):
+    if not isinstance(node.value, ir.Literal) or node.value.type not in (Type.UINT, Type.BOOL):
+        return False
+    words, word = known(program.vector(node.vector), facts.Range), int(node.value.value)
+    least, most = (words.least, words.most) if words else (0, WORD - 1)
+    return {"min": word <= least, "max": word >= most,
+            "or": word | (1 << most.bit_length()) - 1 == word}.get(node.operation, False)
 
 
 class Relaxation:
@@ -120,11 +141,6 @@ class Relaxation:
         """The registers that are 1 where an edge fulfils the further conditions, else 0."""
         return [words.expression(self.function, test, values, self._parent.degrees)
                 for test in self._conditions]
-
-    def at_each(self, values, words):
-        """Perform what is done at each edge, accepted or not."""
-        for node in self.always:
-            words.reduction(self.function, node, values, self._parent.degrees)
 
     def improves(self, k, word, before, into):
         """``into`` = 1 if an edge that brings a word improves the word before, else 0."""

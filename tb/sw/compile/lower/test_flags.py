@@ -6,6 +6,7 @@ other flags                 test_stays: those that are no stamps stay as they ar
 ==========================  ==================================================================
 """
 
+import numpy as np
 import pytest
 
 from sw.compile.lower.flags import numbered
@@ -40,6 +41,16 @@ def search(edges: edgeset, source: vertex = 0):
     return parent
 """
 
+NUMBERS = TEXT.replace("vector(bool, False)", "vector(uint, 7)").replace(
+    "not found[v]", "found[v] > 2").replace("True", "2")
+
+#: A number that is read as one, by edges and by functions of vertices.
+READ = NUMBERS.replace("parent[dst].min(src)", "parent[dst].min(src)\n"
+                       "        parent[dst].min(vertex(found[src]))").replace(
+    "    return parent", "    vertices.apply(copy)\n    return parent, word").replace(
+    "    def is_new", "    word = vector(uint, 0)\n\n    def copy(v):\n"
+    "        word[v] = found[v] + 1\n\n    def is_new")
+
 RETURNED = TEXT.replace("return parent", "return found, parent")
 
 
@@ -55,15 +66,20 @@ def run(text, tmp_path, **options):
 @pytest.mark.parametrize("options", [
     {}, {"frontier": "bitmap"}, {"frontier": "bytemap", "schedule": "em"},
     {"direction": "pull", "schedule": "weaver"}, {"direction": "auto"}])
-def test_one_launch(options, tmp_path):
-    result, kernels = run(TEXT, tmp_path, **options)
+@pytest.mark.parametrize("text", [TEXT, NUMBERS], ids=["flag", "number"])
+def test_one_launch(text, options, tmp_path):
+    result, kernels = run(text, tmp_path, **options)
     assert len(kernels) == result.supersteps
 
 
 def test_result(tmp_path):
-    result, kernels = run(RETURNED, tmp_path)
-    assert len(kernels) == result.supersteps + 1
-    assert (result.outputs["found"] == (result.outputs["parent"] != 0xFFFF_FFFF)).all()
+    for text, words in ((RETURNED, (0, 1)), (NUMBERS.replace("return p", "return found, p"),
+                                             (7, 2)), (READ, None)):
+        result, kernels = run(text, tmp_path)
+        assert len(kernels) == result.supersteps + 1
+        if words is not None:
+            reached = result.outputs["parent"] != 0xFFFF_FFFF
+            assert (result.outputs["found"] == np.where(reached, words[1], words[0])).all()
     run(RETURNED, tmp_path, fusion=True, schedule="wm")
 
 

@@ -1,9 +1,10 @@
-"""Reductions at each edge, beside a relaxation that selects edges.
+"""Reductions at each edge, beside a relaxation or a condition that selects edges.
 
 ==========  ===================================================================================
 words       test_words: under schedules that select, own or share rows, drop edges, and with voids
 cost        test_cost: edges are still selected; the reduction is all that is added
-parts       test_parts: which reductions are performed at each edge
+parts       test_parts: which reductions are performed at each edge; test_overwritten: which of
+            them are stores
 ==========  ===================================================================================
 """
 
@@ -11,9 +12,10 @@ import numpy as np
 import pytest
 
 from sw.compile import schedules
-from sw.compile.lower.relaxation import unconditional
+from sw.compile.lower.relaxation import overwritten, unconditional
 from sw.device import Device
 from sw.graph import load
+from sw.lang.passes import analysed
 from sw.lang.reader import read_text
 from tb.sw.compile.kernels.test_programs import config
 
@@ -41,6 +43,34 @@ def seen(edges: edgeset, source: vertex = 0):
 NEAREST = SEEN.replace("seen[dst].max(1)",
                        "seen[dst].max(1)\n        nearest[dst].min(distance[src])")
 
+HOOK = """
+from graphloom import *
+
+@program
+def hooked(edges: edgeset):
+    label = vector(vertex, lambda v: v)
+    differs = vector(bool, False)
+    seen = vector(uint, 3)
+    low = vector(uint, 3)
+
+    def shortcut(v):
+        label[v] = label[label[v]]
+        differs[v] = False
+
+    def hook(src, dst):
+        if label[src] != label[dst]:
+            label[max(label[src], label[dst])].min(min(label[src], label[dst]))
+            differs[dst] |= True
+        seen[dst].max(4)
+        low[dst].max(2)
+
+    changed = vertices
+    while changed:
+        vertices.apply(shortcut)
+        changed = edges.apply_modified(hook, differs)
+    return label, seen, low
+"""
+
 GRAPH = load("rmat:scale=6,degree=6,seed=5,weights=9")
 
 
@@ -67,6 +97,7 @@ def test_words(choices, tmp_path):
     # A list of edges has a word for the weight and the source's word together.
     lists = choices["schedule"] in ("compact", "scu-stream")
     run(SEEN if lists else NEAREST, tmp_path, seed=3, **choices)
+    run(HOOK, tmp_path, seed=3, **choices)
 
 
 @pytest.mark.parametrize("schedule", ["weaver", "graphpeg", "em"])
@@ -93,3 +124,17 @@ def test_parts(text, names):
     always, rest = unconditional(function, "distance")
     assert {node.vector for node in always} == names
     assert len(always) + len(rest.body) == len(function.body)
+
+
+@pytest.mark.parametrize("reductions, stored", [
+    (["max(4)"], True), (["max(4)", "max(4)"], True), (["max(4)", "max(2)"], False),
+    (["max(2)"], False), (["max(infinity)"], True), (["max(distance[src])"], False),
+    (["min(0)"], True), (["min(3)"], True), (["min(infinity)"], False)])
+def test_overwritten(reductions, stored):
+    """A store will do for a number that is the largest of the vector, or the smallest, alone."""
+    lines = "\n        ".join(f"seen[dst].{each}" for each in reductions)
+    text = SEEN.replace("seen[dst].max(1)", lines).replace("seen = vector(uint, 0)",
+                                                           "seen = vector(uint, 3)")
+    program = analysed(read_text(text))
+    function = next(each for each in program.functions if each.of_edge)
+    assert overwritten(program, function, "distance") == ({"seen"} if stored else set())
