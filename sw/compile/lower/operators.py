@@ -183,8 +183,12 @@ class EdgeOperator(OperatorChoices):
             if result is not into:
                 a.mv(into, result)
         elif k.input.by_words:
-            test = self._reached if counts else _opposite(self._reached)
-            self._test(k, test, data.neighbor, data.member, into)
+            # With several words or none, data has the test's result, and there is nothing to turn.
+            turned = not counts and _only_load(self._reached) is not None
+            self._test(k, _opposite(self._reached) if turned else self._reached, data.neighbor,
+                       data.member, into)
+            if not counts and not turned:
+                a.xori(into, into, 1)
         else:
             k.input.member(k, data.neighbor, data.member, into)
             if not counts:

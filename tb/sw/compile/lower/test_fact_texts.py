@@ -1,8 +1,9 @@
 """Programs that hold facts, and programs that nearly do, on the instruction-set simulator.
 
 ======================  ===========================================================================
-words                   test_texts: those of the interpreter, with which ``Device.run`` compares
-                        each result, whatever the turn of the warps
+words                   test_texts, test_members_by_several_words_or_none: those of the
+                        interpreter, with which ``Device.run`` compares each result, whatever the
+                        turn of the warps
 ======================  ===========================================================================
 """
 
@@ -54,3 +55,32 @@ def test_texts(name, plan, tmp_path):
             except UserError:
                 return              # whatever is refused is refused by the plan
             device.run_task(task, max_cycles=400_000)
+
+
+@pytest.mark.parametrize("test", ["uint(v) == turn", "parity[v] == turn & 1 and half[v] == turn & 1"])
+def test_members_by_several_words_or_none(test, tmp_path):
+    """Rows of one lane end at their first edge from a member, which no single word tells."""
+    (tmp_path / "near.py").write_text(f"""
+@program
+def near(edges: edgeset):
+    parity = vector(uint, lambda v: uint(v) & 1)
+    half = vector(uint, lambda v: uint(v) >> 4)
+    near = vector(uint, 0)
+    times = vector(uint, 0)
+    def clear(v):
+        near[v] = 0
+    def member(v):
+        return {test}
+    def mark(src, dst):
+        near[dst] |= 1
+    def count(v):
+        times[v] += 1 + turn
+    for turn in range(3):
+        vertices.apply(clear)
+        some = vertices.where(member)
+        found = edges.from_(some).apply_modified(mark, near)
+        found.apply(count)
+    return near, times
+""")
+    with Device.functional(preset("tiny").replace(imem_bytes=1 << 14)) as device:
+        device.run(str(tmp_path / "near.py"), graph(0, True), schedule="vm", direction="pull")
