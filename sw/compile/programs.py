@@ -3,6 +3,7 @@
 import typing
 
 from base.errors import UserError
+from hw.config import LEGAL
 from sw.compile.asm.assembler import OutOfReach, OutOfRegisters
 from sw.compile.kernels.gather_pass import gather
 from sw.compile.kernels.kernel import Kernel
@@ -57,8 +58,10 @@ def _program(task, divisor):
         side.choices.divisor = divisor
     program = _assemble(task)
     if program.size > task.config.imem_bytes:
+        room = next((f"; --set imem_bytes={value} has room" for value in LEGAL["imem_bytes"].values
+                     if value >= program.size), "")
         raise UserError(f"the program of {task.plan.text} takes {program.size} bytes, imem_bytes "
-                        f"is {task.config.imem_bytes}")
+                        f"is {task.config.imem_bytes}{room}")
     return program
 
 

@@ -1,6 +1,7 @@
 """Expressions: from Python's syntax trees to typed nodes of GraphIR."""
 
 import ast
+import itertools
 from fractions import Fraction
 from math import isfinite
 from typing import Any
@@ -36,10 +37,29 @@ _FACTORS = {(Type.UINT, Type.WHOLE): Type.UINT, (Type.FIXED, Type.WHOLE): Type.U
 
 _NUMBERS = (Type.WHOLE, Type.DECIMAL)
 
+#: What has vertices, and is true if there are any.
+_SETS = (Type.VERTEXSET, Type.QUEUE)
+
 
 def place(file: str, node: Any) -> Position:
     """The position of a syntax tree."""
     return Position(file, node.lineno, node.col_offset + 1)
+
+
+def _instead(tree):
+    """What there is in place of an expression that the language has not."""
+    match tree:
+        case ast.UnaryOp(op=ast.USub()):
+            return "numbers have no sign, and a difference a - b must not fall below 0"
+        case ast.Subscript():
+            return "the host reads no words of vectors; SET.sum(function) adds some up"
+        case ast.Compare(ops=[ast.In() | ast.NotIn()]):
+            return ("which vertices are in a set is told by words: a vector that SET.apply("
+                    "function) marks, or a filter of SET.where(filter)")
+        case ast.Call(func=ast.Name(id=name)) if name not in ("min", "max"):
+            return f"functions call no functions, only min, max, uint and vertex, and not {name}"
+    return ("there are + - * / // % & | ^ ~ << >>, comparisons, and, or, not, min and max of two, "
+            "and a if c else b")
 
 
 def _shown(value):
@@ -130,7 +150,7 @@ class HostExpressions:
                 return Literal(value=INFINITY, type=Type.WHOLE, position=at)
             case ast.Name(id="none"):
                 return Literal(value=NONE, type=Type.VERTEX, position=at)
-            case ast.Name(id=name) if self.names.get(name) in (Type.VERTEXSET, Type.QUEUE):
+            case ast.Name(id=name) if self.names.get(name) in _SETS:
                 return self.fail(tree, f"{name!r} is a {self.names[name].value}; len({name}) is "
                                        "the number of its vertices")
             case ast.Name(id=name) if name in self.names:
@@ -141,7 +161,7 @@ class HostExpressions:
             case ast.Attribute(value=ast.Name(id=self.graph), attr="num_vertices" | "num_edges"):
                 return GraphSize(count=tree.attr, position=at)
             case ast.Call(func=ast.Name(id="len"), args=[ast.Name(id=name)]) \
-                    if self.names.get(name) in (Type.VERTEXSET, Type.QUEUE):
+                    if self.names.get(name) in _SETS:
                 return SetSize(name=name, position=at)
             case ast.Call(func=ast.Attribute(attr="sum")):
                 return self._summed(tree)
@@ -149,12 +169,26 @@ class HostExpressions:
 
     def truth(self, tree) -> Any:
         """The node of a condition. A set or queue is true if it has vertices."""
-        if isinstance(tree, ast.Name) and self.names.get(tree.id) in (Type.VERTEXSET, Type.QUEUE):
+        if isinstance(tree, ast.Name) and self.names.get(tree.id) in _SETS:
             return SetSize(name=tree.id, position=place(self.file, tree))
-        node = self.read(tree)
+        node = self.read(self._sized(tree))
         if node.type is not Type.BOOL:
             self.fail(tree, f"a condition must be a bool, a set or a queue, not {node.type.value}")
         return node
+
+    def _sized(self, tree):
+        """A condition with ``len(s) > 0`` in place of each set that stands for itself."""
+        match tree:
+            case ast.Name(id=name) if self.names.get(name) in _SETS:
+                made = ast.parse(f"len({name}) > 0", mode="eval").body
+                for node in ast.walk(made):
+                    ast.copy_location(node, tree)
+                return made
+            case ast.BoolOp(op=op, values=values):
+                return ast.copy_location(ast.BoolOp(op, list(map(self._sized, values))), tree)
+            case ast.UnaryOp(op=ast.Not() as op, operand=operand):
+                return ast.copy_location(ast.UnaryOp(op, self._sized(operand)), tree)
+        return tree
 
     def _operation(self, tree, at):
         match tree:
@@ -162,6 +196,11 @@ class HostExpressions:
                 return self.binary(_ARITHMETIC[type(op)], self.read(left), self.read(right), at)
             case ast.Compare(ops=[op], left=left, comparators=[right]) if type(op) in _COMPARISONS:
                 return self.compare(_COMPARISONS[type(op)], self.read(left), self.read(right), at)
+            case ast.Compare(ops=[_, _, *_] as ops, left=left, comparators=others):
+                pairs = zip(itertools.pairwise([left, *others]), ops, strict=True)
+                return self.read(ast.copy_location(ast.BoolOp(ast.And(), [
+                    ast.copy_location(ast.Compare(first, [op], [second]), tree)
+                    for (first, second), op in pairs]), tree))
             case ast.BoolOp(op=op, values=values):
                 name = "and" if isinstance(op, ast.And) else "or"
                 node, *others = (self._truth(value) for value in values)
@@ -181,9 +220,8 @@ class HostExpressions:
                 first, second = self.alike(self.read(left), self.read(right), at)
                 return Binary(operation=name, left=first, right=second, type=first.type,
                               position=at)
-        return self.fail(tree, f"{ast.unparse(tree)!r} is no expression of the language; there are "
-                               "+ - * / // % & | ^ << >>, comparisons, and, or, not, min, max, and "
-                               "a if c else b")
+        return self.fail(tree, f"{ast.unparse(tree)!r} is no expression of the language; "
+                               f"{_instead(tree)}")
 
     def _truth(self, tree):
         return coerced(self.read(tree), Type.BOOL)
@@ -294,7 +332,8 @@ class Expressions(HostExpressions):
         """The node of a vertex."""
         node = self.read(tree)
         if node.type is not Type.VERTEX:
-            self.fail(tree, f"an index must be a vertex, not {node.type.value}")
+            self.fail(tree, f"an index must be a vertex, not {node.type.value}"
+                            f"{_hint(node.type, Type.VERTEX)}")
         return node
 
     def _converted(self, tree, name, node, at):
@@ -324,7 +363,9 @@ class Expressions(HostExpressions):
         left, right = self.alike(left, right, at)
         if left.type not in _SAME[name]:
             few = " and ".join(kind.value for kind in _SAME[name])
-            raise LanguageError(at, f"{name} takes values of type {few}, not {left.type.value}")
+            number = "; uint(…) makes one of it" if left.type is Type.VERTEX else ""
+            raise LanguageError(at, f"{name} takes values of type {few}, not {left.type.value}"
+                                    f"{number}")
         return Binary(operation=name, left=left, right=right, type=left.type, position=at)
 
     @staticmethod

@@ -107,7 +107,8 @@ class _Body:
                 continue
             if isinstance(tree, ast.Return):
                 if not last or i < len(trees) - 1:
-                    self._fail(tree, "return must be the last statement of a function")
+                    self._fail(tree, "return must be the last statement of a function; "
+                                     "a if c else b is a value by a condition")
                 found.append(self._give(tree))
                 continue
             found.append(self._statement(tree))
@@ -137,6 +138,10 @@ class _Body:
                                op=ast.Add() | ast.BitOr(), value=value):
                 name = "+" if isinstance(tree.op, ast.Add) else "or"
                 return self._reduce(tree, name, vector, index, value)
+            case ast.AugAssign(target=ast.Subscript(value=ast.Name(id=vector), slice=index) as word,
+                               op=op, value=value):
+                both = ast.copy_location(ast.BinOp(word, op, value), tree)
+                return self._store(tree, vector, index, self._read.read(both))
             case ast.Expr(value=ast.Call(func=ast.Attribute(
                     value=ast.Subscript(value=ast.Name(id=vector), slice=index),
                     attr="min" | "max" as name), args=[value], keywords=[])):

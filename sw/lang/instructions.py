@@ -323,6 +323,9 @@ class ProgramReader:
                 second = self._block(otherwise)
                 self._forget({name: kind for name, kind in self._types.items() if name in after})
                 return HostBranch(condition=condition, then=first, otherwise=second, position=at)
+            case ast.For(iter=ast.Call(func=ast.Name(id="range"))):
+                return self._fail(tree.iter, "range takes one number, of the rounds; the variable "
+                                             "counts them from 0")
             case ast.Expr(value=ast.Call() as call):
                 return self._operator(call, None, label)
         return self._fail(tree, f"{ast.unparse(tree).splitlines()[0]!r} is no instruction of the "
@@ -457,8 +460,9 @@ class ProgramReader:
                     output_vset=output, input_vset=self._set(root),
                     filter=self._called(function, "where", False, "a bool"), position=at)
         self._set(root)
-        return self._fail(call, f"{root.id}.apply(function) changes vectors, and name = {root.id}."
-                                "where(filter) makes a set")
+        return self._fail(call, f"{root.id}.apply(function) changes vectors, name = {root.id}."
+                                f"where(filter) makes a set, and name = {root.id}.sum(function) a "
+                                "number")
 
     def _edges(self, call, steps, output, label):
         at = place(self._file, call)

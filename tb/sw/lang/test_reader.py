@@ -4,8 +4,8 @@
 places of errors        test_refused: every message for a user, with line and column;
                         test_columns_count_characters; test_source_of_a_test
 texts and files         test_no_python, test_files, test_several_programs, test_deep_nesting
-programs                test_bfs: the whole GraphIR; test_forms: accepted forms, one by one;
-                        test_programs_of_the_package
+programs                test_bfs: the whole GraphIR; test_same: two texts of one; test_forms:
+                        accepted forms, one by one; test_programs_of_the_package
 parameters              test_parameters
 never executed          test_nothing_is_executed; test_no_module_executes_texts: the sources
                         neither evaluate nor import programs
@@ -114,16 +114,17 @@ REFUSED = [
     (function("pass", of="infinity"), "1:11", ["'infinity'", "cannot be a parameter"]),
     # statements of functions
     (vertex_function("f(v)"), "2:9", ["cannot call 'f'", "nor themselves"]),
-    (vertex_function("x[v] = f(v)"), "2:16", ["f(v)", "no expression"]),
+    (vertex_function("x[v] = f(v)"), "2:16", ["f(v)", "no expression", "call no functions"]),
     (vertex_function("while b[v]: pass"), "2:9", ["no statement of a function"]),
-    (vertex_function("x[v] -= 1"), "2:9", ["no statement of a function", "min(…), .max(…)"]),
+    (function("x[dst] -= 1"), "2:9", ["several calls may store to x[dst]", "min(…), .max(…)"]),
     (vertex_function("import os"), "2:9", ["no statement of a function"]),
-    (vertex_function("if b[v]:", "    return 1"), "3:13", ["return must be the last"]),
+    (vertex_function("if b[v]:", "    return 1"), "3:13", ["return must be the last",
+                                                                    "a if c else b"]),
     (vertex_function("return"), "2:9", ["return needs a value"]),
     (vertex_function("x[v] = vertices.sum(g)"), "2:16", ["only the host can sum"]),
-    (vertex_function("x[v] = -1"), "2:16", ["'-1' is no expression"]),
+    (vertex_function("x[v] = -1"), "2:16", ["'-1' is no expression", "no sign"]),
     (vertex_function("x[v] = 1e999"), "2:16", ["no expression"]),
-    (vertex_function("x[v] = 1 if 1 < x[v] < 3 else 0"), "2:21", ["1 < x[v] < 3"]),
+    (vertex_function("x[v] = uint(v in vertices)"), "2:21", ["no expression", "SET.where(filter)"]),
     (vertex_function("x[v] = vertices"), "2:16", ["'vertices' is a vertexset"]),
     # parameters of functions
     (function("pass", of="a, b, c, d"), "1:5", ["'f'", "(src, dst, weight)"]),
@@ -166,12 +167,12 @@ REFUSED = [
     ("def f(s, t): x[t].max(1)\nq = PriorityQueue(x)\nedges.apply_update_priority(f, q)", "3:5",
      ["must lower the priorities", "x[…].min(…)"]),
     # instructions
-    ("while vertices and k > 1:\n    pass", "1:11", ["'vertices' is a vertexset",
-                                                     "len(vertices)"]),
+    ("while vertices + k:\n    pass", "1:11", ["'vertices' is a vertexset", "len(vertices)"]),
     ("while k:\n    pass", "1:11", ["a condition must be a bool", "not int"]),
     ("while k > 1:\n    pass\nelse:\n    pass", "1:5", ["no instruction"]),
     ("for i in x:\n    pass", "1:5", ["no instruction", "for … in range(…)"]),
     ("for i in range(d):\n    pass", "1:20", ["whole number", "not decimal"]),
+    ("for i in range(1, k):\n    pass", "1:14", ["range takes one number", "from 0"]),
     ("for x in range(3):\n    pass", "1:5", ["'x' is a vector"]),
     ("s = vertexset()\nfor s in range(3):\n    pass", "2:5", ["vertexset", "cannot become int"]),
     ("def f(v): pass\nif k > 0:\n    def g(v): pass", "3:9", ["at the top of the program"]),
@@ -191,7 +192,7 @@ REFUSED = [
     ("n = m", "1:9", ["there is no 'm' here", "d, k, source"]),
     ("n = source + 1", "1:9", ["+ takes numbers, not a vertex"]),
     ("n = d % 2", "1:9", ["% takes whole numbers"]),
-    ("n = x[source]", "1:9", ["no expression"]),
+    ("n = x[source]", "1:9", ["no expression", "SET.sum(function)"]),
     ("n = source < 0.5", "1:18", ["0.5 must be a vertex, from 0 to 4294967294, or none here"]),
     ("w[source] = 1", "1:5", ["no vector 'w'", "x, y, z, b"]),
     ("x[source] = d", "1:17", ["decimal", "must be uint"]),
@@ -406,6 +407,17 @@ def test_bfs():
                 output_vset="frontier", tracking="parent", transposed=False, label="s1"),
             ir.VertexSetIterator(input_vset="frontier", apply_f="settle", label=None,
                                  position=at)))
+
+
+@pytest.mark.parametrize("one, other", [
+    (vertex_function("x[v] -= 1", "x[v] *= 2"),
+     vertex_function("x[v] = x[v] - 1", "x[v] = x[v] * 2")),
+    (vertex_function("b[v] = 1 < x[v] <= k != 3"),
+     vertex_function("b[v] = 1 < x[v] and x[v] <= k and k != 3")),
+    ("s = vertexset(source)\nwhile not s or s and k > 1:\n    k = k - 1",
+     "s = vertexset(source)\nwhile not len(s) > 0 or len(s) > 0 and k > 1:\n    k = k - 1")])
+def test_same(one, other):
+    assert read(one).body == read(other).body and read(one).functions == read(other).functions
 
 
 @pytest.mark.parametrize("name", programs.names())

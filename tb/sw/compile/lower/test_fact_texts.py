@@ -57,7 +57,8 @@ def test_texts(name, plan, tmp_path):
             device.run_task(task, max_cycles=400_000)
 
 
-@pytest.mark.parametrize("test", ["uint(v) == turn", "parity[v] == turn & 1 and half[v] == turn & 1"])
+@pytest.mark.parametrize("test", ["uint(v) == turn",
+                                  "parity[v] == turn & 1 and half[v] == turn & 1"])
 def test_members_by_several_words_or_none(test, tmp_path):
     """Rows of one lane end at their first edge from a member, which no single word tells."""
     (tmp_path / "near.py").write_text(f"""
