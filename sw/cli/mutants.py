@@ -55,9 +55,10 @@ def _mutants(
     """Plant faults, one at a time, and run the tests that ought to notice each fault.
 
     Operators make the faults from the sources: a negated condition, a missing assignment, a bound
-    off by one. Each fault is planted in a copy of the sources, whose tests run until one fails. A
-    mutant that survives is a gap in the tests, unless checks/campaign/mutants/judged.toml says why
-    not. docs/verification.md says more.
+    off by one. Each fault is planted in a copy of the sources, whose tests run until one fails; of
+    a sample, only tests that call the function with the fault. A mutant that survives is a gap in
+    the tests, unless checks/campaign/mutants/judged.toml says why not. docs/verification.md says
+    more.
     """
     from checks.campaign.mutants.mutant import MutantError
     need_tree("graphloom mutants")
@@ -79,7 +80,7 @@ def _mutants(
     files.check(json, (".json",))
     from checks.campaign.mutants.draw import judged
     from checks.campaign.mutants.run import MutantWork
-    work = MutantWork(mutants, timeout=timeout, path=results)
+    work = MutantWork(mutants, timeout=timeout, path=results, whole=choice.sample is None)
     with (workers.executor("graphloom mutants") as executor,
           progress(len(mutants), len(work.records), lambda mutant: mutant.id, _outcome)
           as (begun, ended, _)):

@@ -1,8 +1,9 @@
 """Runs the tests or the proof that ought to notice each mutant.
 
-A mutant climbs the rungs of its ladder until a test fails. The tests that noticed must pass on
-sources without a fault; this is tried at the end, once for each test. An executor does the runs,
-here or on other machines. The records of runs on other machines have no wall time.
+A mutant climbs the rungs of its ladder until a test fails. A campaign leaves out tests that do not
+call the function with the fault (:mod:`~checks.campaign.mutants.reach`). The tests that noticed
+must pass on sources without a fault; this is tried at the end, once for each test. An executor does
+the runs, here or on other machines. The records of runs on other machines have no wall time.
 """
 
 import contextlib
@@ -16,6 +17,7 @@ import tempfile
 import time
 
 from base.errors import UserError
+from checks.campaign.mutants import reach
 from checks.campaign.mutants.mutant import ROOT
 from checks.campaign.mutants.sandbox import Sandbox, copy_sources
 from sim import cache, toolchain
@@ -89,12 +91,15 @@ def _refute(proof):
             str(proof.depth)]
 
 
-def _climb(mutant, sandbox, timeout):
-    """Run the tests or the proof. Returns (outcome, detail, the test that failed)."""
+def _climb(mutant, sandbox, timeout, choice):
+    """Run the tests or the proof, with more arguments of pytest. Returns (outcome, detail, the test
+    that failed)."""
     if mutant.proof is not None:
         return _refuted(mutant.proof, sandbox.run(_refute(mutant.proof), timeout))
+    if choice:                               # observed tests take longer
+        timeout *= 3
     for rung in mutant.rungs:
-        outcome, detail, test = _judged(sandbox.run(_pytest(["-x", *rung]), timeout))
+        outcome, detail, test = _judged(sandbox.run(_pytest(["-x", *choice, *rung]), timeout))
         if outcome in ("crashed", "timeout", "memory"):
             return outcome, f"{' '.join(rung)}: {detail}", json.dumps(rung)
         if outcome != "passed":
@@ -120,10 +125,12 @@ def _in_sandbox(session, function, file="", text=""):
                           f"{error.strerror or error}"}
 
 
-def _one(mutant, session, timeout):
-    """A piece of work: run the tests or proof of a mutant. Returns the record."""
+def _one(mutant, session, timeout, whole):
+    """A piece of work: run the tests or proof of a mutant, the whole ladder or the tests that call
+    the function with the fault. Returns the record."""
     def climb(sandbox):
-        outcome, detail, test = _climb(mutant, sandbox, timeout)
+        choice = [] if whole else reach.arguments(mutant, cache.folder("mutants") / "notes")
+        outcome, detail, test = _climb(mutant, sandbox, timeout, choice)
         return {"id": mutant.id, "outcome": outcome, "detail": detail, "test": test}
     return _in_sandbox(session, climb, mutant.file, mutant.after)
 
@@ -155,6 +162,8 @@ class MutantWork:
         Limit of processor time in seconds, for each process of the tests of one rung.
     path : str or None
         The file of the records.
+    whole : bool
+        Whether all tests of a ladder run, and not only those that call the function with the fault.
 
     Attributes
     ----------
@@ -171,9 +180,9 @@ class MutantWork:
         The file is not a file of records.
     """
 
-    def __init__(self, mutants, *, timeout=200.0, path=None):
+    def __init__(self, mutants, *, timeout=200.0, path=None, whole=True):
         self.mutants, self.records, self.unfair = tuple(mutants), {}, set()
-        self._timeout, self._file = timeout, RecordsFile(path)
+        self._timeout, self._whole, self._file = timeout, whole, RecordsFile(path)
         self._sources = digest(*_SOURCES)
         self._kept = dict(self._file.read())
         for mutant in self.mutants:
@@ -208,7 +217,7 @@ class MutantWork:
             report(mutant, record)
 
         with _session(executor.here) as session:
-            executor.work(((mutant, (_one, (mutant, session, self._timeout)))
+            executor.work(((mutant, (_one, (mutant, session, self._timeout, self._whole)))
                            for mutant in self.mutants if mutant.id not in self.records),
                           ended, begun)
             self._try_without_faults(executor, session)

@@ -147,13 +147,17 @@ def _limited(seconds):
 
 
 def _wait(process, seconds):
-    """Wait for the end of a program. Returns the limit that it reached, or nothing."""
-    latest = time.monotonic() + _WAITING * seconds
+    """Wait for the end of a program. Returns the limit that it reached, or nothing. Only time in
+    which no thread runs, or wants to run, counts as waiting: a busy machine ends nothing."""
+    waited, active, now = 0.0, 0.0, time.monotonic()
     while True:
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(2)
             return ""
-        if time.monotonic() > latest:
+        before = active, now
+        active, now = _active(process.pid), time.monotonic()
+        waited += max(0.0, now - before[1] - max(0.0, active - before[0]))
+        if waited > _WAITING * seconds:
             return "timeout"
         if sum(memory for _, memory in _members(process.pid)) > _MEMORY:
             return "memory"
@@ -166,6 +170,18 @@ def _members(session):
             fields = path.read_text().rpartition(")")[2].split()
             if int(fields[3]) == session:
                 yield int(path.parent.name), int(fields[21]) * resource.getpagesize()
+
+
+def _active(session):
+    """Seconds in which the threads of a session have run or wanted to run, where the system
+    tells."""
+    total = 0
+    for process, _ in _members(session):
+        for path in pathlib.Path(f"/proc/{process}/task").glob("*/schedstat"):
+            with contextlib.suppress(OSError, ValueError):
+                run, wanted, _ = path.read_text().split()
+                total += int(run) + int(wanted)
+    return total / 1e9
 
 
 def _end(session):

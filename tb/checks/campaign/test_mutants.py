@@ -11,19 +11,22 @@ curated mutants           tb/checks/campaign/test_curated.py; of proofs:
 runs                      test_command, test_what_counts_as_noticed, test_climbing,
                           test_a_rung_without_the_name_of_a_test, test_resuming, test_unfair,
                           test_limits
+tests that call           test_only_tests_that_call_the_function_run,
+                          test_the_function_of_a_fault, test_a_limit_of_a_test
 the command               test_command, test_scores, test_list, test_errors
 ========================  ========================================================
 """
 
 import ast
 import collections
+import contextlib
 import dataclasses
 import json
 import re
 
 import pytest
 
-from checks.campaign.mutants import draw, ladder, operators, places, run, sandbox, tokens
+from checks.campaign.mutants import draw, ladder, operators, places, reach, run, sandbox, tokens
 from checks.campaign.mutants.mutant import ROOT, Mutant, MutantError, room
 from sw.cli.main import main
 from tb.executors import InThisProcess
@@ -325,7 +328,7 @@ def test_climbing():
     for codes, called, outcome in (((1,), ["one"], "failed"), ((0, 1), ["one", "two"], "failed"),
                                    ((0, 0), ["one", "two"], "passed")):
         rungs = Rungs(*codes)
-        assert run._climb(planted(), rungs, 1)[0] == outcome and rungs.called == called
+        assert run._climb(planted(), rungs, 1, [])[0] == outcome and rungs.called == called
 
 
 class Ends:
@@ -343,7 +346,7 @@ class Ends:
 def test_a_rung_without_the_name_of_a_test(monkeypatch, code, limit, expected):
     """A limit or a crash counts only if the same tests do better without the fault."""
     ends = Ends(code, limit)
-    outcome, _, test = run._climb(planted(), ends, 1)
+    outcome, _, test = run._climb(planted(), ends, 1, [])
     assert (outcome, test) == (expected, '["one"]')
     for box, fail in ((ends, [test]), (Rungs(0), [])):
         monkeypatch.setattr(run, "_in_sandbox", lambda session, function, box=box: function(box))
@@ -356,7 +359,7 @@ def outcomes(monkeypatch):
     list of what was run."""
     found, fail, done = {}, set(), []
 
-    def one(mutant, session, timeout):
+    def one(mutant, session, timeout, whole):
         done.append(mutant.id)
         outcome = found[mutant.id]
         return {"id": mutant.id, "outcome": outcome, "detail": "", "seconds": 1,
@@ -426,6 +429,71 @@ def test_limits_within_limits(monkeypatch, tmp_path):
     with sandbox.Sandbox(tmp_path / "run", tmp_path) as box:
         assert [box.run(["-c", show], seconds).output for seconds in (30, 202, 600)] == [
             "(30, 35)\n", "(202, 205)\n", "(205, 205)\n"]
+
+
+@pytest.fixture
+def calls(tmp_path, monkeypatch):
+    """A function that runs small tests, those that call a function, and gives their names."""
+    (tmp_path / "sw").mkdir()
+    (tmp_path / "sw/unit.py").write_text(
+        "def one(): return 1\ndef two(): return 2\ndef three(): return 3\n")
+    (tmp_path / "test_it.py").write_text(
+        "import pathlib, pytest, runpy, subprocess, sys, threading\n"
+        "unit = runpy.run_path(str(pathlib.Path('sw/unit.py').resolve()))\n"
+        "@pytest.fixture(scope='session')\n"
+        "def three(): return unit['three']()\n"
+        "def test_one(): assert unit['one']() == 1\n"
+        "def test_two():\n"
+        "    thread = threading.Thread(target=unit['two'])\n"
+        "    thread.start(); thread.join()\n"
+        "def test_python(): subprocess.run([sys.executable, '--version'])\n"
+        "def test_three(three): pass\n")
+    monkeypatch.chdir(tmp_path)
+
+    def run(function, since=0):
+        class Passed(list):
+            def pytest_runtest_logreport(self, report):
+                if report.when == "call" and report.passed:
+                    self.append(report.nodeid.partition("::")[2])
+        passed = Passed()
+        pytest.main(["-q", "-c", "/dev/null", "--rootdir", ".", "-p", reach.__name__,
+                     f"--calls=sw/unit.py:{function}", "--notes=notes", f"--notes-since={since}",
+                     "test_it.py"], plugins=[passed])
+        return passed
+    return run
+
+
+def test_only_tests_that_call_the_function_run(calls):
+    """All tests run at first; then those that call the function, share what calls it, or start
+    another Python. What is older than the sources counts for nothing."""
+    every = ["test_one", "test_two", "test_python", "test_three"]
+    assert calls("one") == every
+    assert calls("one") == ["test_one", "test_python"]
+    assert calls("two") == ["test_two", "test_python"]
+    assert calls("three") == every                          # a fixture of the whole file
+    assert calls("four") == ["test_python"]
+    assert calls("four", since=2 ** 40) == every
+
+
+@pytest.mark.parametrize("line, function", [
+    (2, None), (4, "U.f"), (6, "U.f.g"), (7, "U.f"), (8, None)])
+def test_the_function_of_a_fault(line, function):
+    """A fault in the body of a class or a module has no function, nor has one in RTL."""
+    text = ("class U:\n    a = 1\n    def f(self):\n        b = 2\n"
+            "        def g():\n            c = 3\n        g()\nd = 4\n")
+    found = Mutant("id", "sw/unit.py", line, text, text)
+    assert reach._function(found) == (function and f"sw/unit.py:{function}")
+    assert reach._function(dataclasses.replace(found, file="hw/unit.py")) is None
+
+
+def test_a_limit_of_a_test():
+    """An endless loop ends, whatever errors it takes for its own; the limit around it is back."""
+    before = reach.resource.getrlimit(reach.resource.RLIMIT_CPU)
+    with pytest.raises(reach._TooLong), reach._limited(0):
+        while True:
+            with contextlib.suppress(Exception):
+                sum(range(1000))
+    assert reach.resource.getrlimit(reach.resource.RLIMIT_CPU) == before
 
 
 def test_command(capsys, tmp_path):
