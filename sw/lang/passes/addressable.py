@@ -4,7 +4,6 @@ from sw.lang import graph_ir as ir
 from sw.lang.effects import UNKNOWN, effects, given
 from sw.lang.facts import Addressable
 from sw.lang.passes.rewrite import with_facts
-from sw.lang.predicates import TURNED
 from sw.lang.types import Type
 
 
@@ -40,9 +39,9 @@ def addressable(program):
                 loads(node.index)
             case ir.Degree():
                 loads(node.vertex)
-            case ir.Binary() if node.operation in TURNED and node.left.type is Type.VERTEX:
+            case ir.Binary() if node.left.type is Type.VERTEX:     # a comparison, min or max
                 joined.append(loads(node.left) | loads(node.right))
-            case ir.Binary(operation="min" | "max") | ir.Select() if node.type is Type.VERTEX:
+            case ir.Select() if node.type is Type.VERTEX:
                 joined.append(loads(node))
             case ir.Local(name=name) if name == UNKNOWN:
                 lost.update(kinds)
