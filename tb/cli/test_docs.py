@@ -105,7 +105,7 @@ def test_serving(tmp_path):
                               stderr=subprocess.PIPE, text=True)
     try:
         text = None
-        for _ in range(300):
+        for _ in range(1500):
             with contextlib.suppress(OSError):
                 text = urllib.request.urlopen(f"http://{build.HOST}:{port}/").read().decode()
                 break
@@ -113,4 +113,4 @@ def test_serving(tmp_path):
         assert text and re.search("<h1[^>]*>One", text)
     finally:
         server.terminate()
-        server.communicate(timeout=60)
+        server.communicate(timeout=300)

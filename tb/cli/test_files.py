@@ -111,7 +111,7 @@ def test_npz_to_a_device(tmp_path):
 def streams(*arguments):
     """What a command writes on standard output, and on standard error."""
     done = subprocess.run([sys.executable, "-m", "sw.cli", *arguments], cwd=ROOT,
-                          capture_output=True, timeout=120, check=False)
+                          capture_output=True, timeout=300, check=False)
     return done.stdout, done.stderr.decode()
 
 

@@ -36,7 +36,7 @@ def start(program, *arguments, cwd, **environment):
 
 def run(program, *arguments, cwd, **environment):
     process = start(program, *arguments, cwd=cwd, **environment)
-    out, err = process.communicate(timeout=120)
+    out, err = process.communicate(timeout=300)
     return process.returncode, out, err
 
 
@@ -49,7 +49,7 @@ def test_launcher(project, tmp_path):
     # Two start at once: one sets up, the other waits; both run.
     both = [start(project / "graphloom", "run", "a b", cwd=elsewhere) for _ in range(2)]
     for process in both:
-        out, err = process.communicate(timeout=120)
+        out, err = process.communicate(timeout=300)
         assert process.returncode == 7, err
         assert out == f"{elsewhere}|{project / '.venv'}|run|a b\n"
 

@@ -51,7 +51,7 @@ def test_signal_at_any_time(milliseconds, number):
     while milliseconds > 10 and not _holds(process.pid, number):
         time.sleep(0.001)       # a busy machine may not have started the shell yet
     process.send_signal(number)
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=300)
     assert "Traceback" not in err and out == ""
     # In the first moments the operating system itself ends the shell.
     assert (process.returncode == 128 + number and err == f"graphloom: {WORDS[number]}\n") \
@@ -85,7 +85,7 @@ def test_signal_cleans_up(tmp_path, number):
     assert process.stdout.readline() == "writing\n"
     assert len(os.listdir(tmp_path)) == 2
     process.send_signal(number)
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=300)
     assert (process.returncode, out) == (128 + number, "")
     assert err.strip() == f"graphloom: {WORDS[number]}"
     assert os.listdir(tmp_path) == ["made.el"] and (tmp_path / "made.el").read_text() == "0 1\n"
@@ -124,7 +124,7 @@ def test_standard_output(tmp_path, command, closed):
     """The stream is full or closed: one line and exit code 2, whether rich prints or not."""
     process = start("sh", "-c", f"exec {sys.executable} -m sw.cli {command} "
                     + (">&- <&-" if closed else ">/dev/full"), cwd=tmp_path)
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=300)
     why = "it is closed" if closed else "No space left on device"
     assert (process.returncode, out) == (2, "")
     assert err == f"graphloom: error: standard output: cannot be written: {why}\n"
@@ -136,7 +136,7 @@ def test_standard_error(tmp_path, where, command, code):
     """No message can be written, but the exit code is right."""
     process = start("sh", "-c", f"exec {sys.executable} -m sw.cli {command} {where}",
                     cwd=tmp_path)
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=300)
     assert (process.returncode, err) == (code, "") and bool(out) == (code == 0)
     assert os.listdir(tmp_path) == []
 
@@ -146,5 +146,5 @@ def test_streams_are_taken_over(tmp_path):
     process = start(sys.executable, "-c", "from sw.cli import process; process.begin(); "
                     "print('a\\udcff\\u03bb'); process.end(0)",
                     env=ENVIRONMENT | {"PYTHONIOENCODING": "ascii:strict"})
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=300)
     assert (process.returncode, out, err) == (0, "a\\udcff\\u03bb\n", "")

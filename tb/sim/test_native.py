@@ -145,7 +145,7 @@ def test_signal(verilog, tmp_path):
             except KeyboardInterrupt:
                 print(machine.memory[:8].tolist(), machine.counters()["dram_reads"])
     """
-    done = subprocess.run([sys.executable, "-c", code, str(tmp_path / "gpu.v")], timeout=120,
+    done = subprocess.run([sys.executable, "-c", code, str(tmp_path / "gpu.v")], timeout=300,
                           capture_output=True, text=True, check=False)
     assert done.stdout == "[1, 0, 0, 0, 1, 0, 0, 0] 2\n", done.stderr
 

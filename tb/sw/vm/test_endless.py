@@ -127,5 +127,6 @@ def test_signals(tmp_path, machine, text, number, code):
     time.sleep(4 if machine == "cpu" else 1)
     process.send_signal(number)
     began = time.monotonic()
-    _, error = process.communicate(timeout=60)
-    assert process.returncode == code and "Traceback" not in error and time.monotonic() - began < 20
+    _, error = process.communicate(timeout=300)
+    assert process.returncode == code and "Traceback" not in error
+    assert time.monotonic() - began < 120

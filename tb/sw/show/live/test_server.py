@@ -69,7 +69,7 @@ def server():
 
 def ask(server, method, path, body=None, **headers):
     """The status and the body of an answer."""
-    connection = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=60)
+    connection = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=300)
     connection.request(method, path, body, headers)
     answer = connection.getresponse()
     return answer.status, answer.read()
@@ -109,7 +109,7 @@ def test_headers(server, tmp_path):
             ("POST", "/nothing", "", 404, "text/plain"),
             ("POST", "/graph?name=a.el", "0 1", 200, "application/json"),
             ("POST", "/graph?name=a.el", "0", 400, "application/json")):
-        connection = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=60)
+        connection = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=300)
         connection.request(method, path, body)
         answer = connection.getresponse()
         text = answer.read()
@@ -122,7 +122,7 @@ def test_headers(server, tmp_path):
             connection.request("GET", "/nothing")
             assert connection.getresponse().status == 404
         connection.close()
-    connection = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=60)
+    connection = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=300)
     connection.request("POST", "/record", "{")
     answer = connection.getresponse()
     assert {name: answer.headers[name] for name in ("Content-Type", "Cache-Control",

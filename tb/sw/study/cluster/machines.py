@@ -62,7 +62,7 @@ class LocalCluster:
         for process in [*self.workers, self.scheduler]:
             process.terminate()
         for process in [*self.workers, self.scheduler]:
-            process.communicate(timeout=60)
+            process.communicate(timeout=300)
             process.stdout.close()
             process.stderr.close()
 
@@ -77,7 +77,7 @@ class LocalCluster:
         and to its processes as far as Ctrl-C on a terminal reaches them."""
         [process] = [each for each in self.workers if each.pid == int(file.read_text())]
         os.killpg(process.pid, number)
-        process.wait(timeout=60)
+        process.wait(timeout=300)
 
     def add(self, *words, code=None, address=None):
         """Start a worker. Returns its process and address."""

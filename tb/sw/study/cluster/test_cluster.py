@@ -194,7 +194,7 @@ def test_the_scheduler_ends(tmp_path):
         with pytest.raises(UserError, match="its scheduler is gone; the same command goes on"):
             there.work([(0, (machines.first_waits, (str(tmp_path),)))], None, begun)
         assert time.monotonic() - began[0] < 30
-        out, _ = few.workers[0].communicate(timeout=60)
+        out, _ = few.workers[0].communicate(timeout=300)
         assert few.workers[0].returncode == 0 and out == f"the cluster {few.address} has ended\n"
         _until(lambda: not _runs(int(_left(tmp_path).name)))
 
