@@ -83,6 +83,18 @@ def test_components(text):
     {"hook": f"if label[src] != label[dst]:\n{_LOWER}    differs[dst] |= True\n"
              "if label[src] < label[dst]:\n    label[dst].min(label[src])"},
     {"asked": "label"},
+    # a label is lowered elsewhere, raised by other edges, or stored by the host
+    {"vectors": "other = vector(vertex, 0)",
+     "hook": f"if label[src] != label[dst]:\n{_LOWER}    differs[dst] |= True\n"
+             "    label[other[dst]].min(label[src])"},
+    {"before": "def other(src, dst): label[dst].max(label[src])", "after": "edges.apply(other)"},
+    {"after": "label[3] = 2"},
+    # a call may fail, by a word of then
+    {"hook": f"if label[src] != label[dst]:\n{_LOWER}    differs[dst] |= True\n"
+             "    if 9 // uint(label[dst]) < 5:\n        label[dst].min(label[src])"},
+    # two operators change a word
+    _SEEN | {"before": "def note(src, dst): words[dst].max(7)", "after": "edges.apply(note)",
+             "shortcut": f"{_SHORTCUT}\nwords[v] = 3"},
     # what depends on the order, or on the number of rounds
     _SEEN | {"hook": f"if label[src] != label[dst]:\n{_LOWER}    differs[dst] |= True\n"
                      "    words[dst] += 1"},

@@ -291,3 +291,10 @@ def test_planted(name, where, false):
     """A false fact is noticed on one of the graphs at least."""
     program = planted(read(name), where, false)
     assert any(seen(name, program, seed) is not None for seed in range(GRAPHS))
+
+
+def test_each_kind_of_fact_is_planted():
+    def kinds(kind):
+        return {kind}.union(*map(kinds, kind.__subclasses__()))
+    tried = {type(false) for *_, false in FALSE} | {facts.Deferred}     # test_planted_lost
+    assert tried == kinds(facts.Fact) - {facts.Fact}
