@@ -77,16 +77,17 @@ class Joins:
                 self.level_of[place] = at_entry
                 self.spans[at_entry] = set(flow.targets)
         for branch, loop in self.loops.items():
-            mask = Saved("mask", branch)
-            self.spans[mask] = set(loop.body)
-            for edge in self._entering(loop.body):
+            # A loop may begin where lanes meet: the mask is that of all of them.
+            mask, blocks = Saved("mask", branch), self._closed(loop.body)
+            self.spans[mask] = blocks
+            for edge in self._entering(blocks):
                 self.on_edges.setdefault(edge, []).append(mask)
         self.saved = sorted(self.spans, key=lambda kept: (kept.kind, kept.place or 0))
 
-    def _closed(self, place):
-        """The branches that meet at a place, the blocks up to the place, and those of every other
-        place among them: between two savings, no lane leaves these blocks."""
-        found, known = self._reach(self.places[place]), set()
+    def _closed(self, blocks):
+        """Blocks, and for each place among them the branches that meet there and the blocks up to
+        it: between two savings, no lane leaves these blocks."""
+        found, known = set(blocks), set()
         while found != known:
             known = set(found)
             for other, branches in self.places.items():
@@ -118,7 +119,7 @@ class Joins:
 
     def _save_level(self, place):
         kept = self.level_of[place] = Saved("level", place)
-        blocks = self._closed(place)
+        blocks = self._closed(self._reach(self.places[place]))
         self.spans[kept] = blocks | {place}
         lone = self._lone(place)
         if lone is not None:

@@ -10,6 +10,15 @@ PROGRAMS = {
               "if (i == lane + 3) break; if ((i ^ lane) & 1) continue; s += i; }\n"
               "out[lane] = s * 100 + i; }",
               lambda n: 100 * sum(i for i in range(n + 3) if not (i ^ n) & 1) + n + 3),
+    "meet at a loop": ("APART int f(int n, int x) { if (x & 1) out[63] = x;\n"
+                       "do { KEEP; n -= 3; } while (n > 0); return n; }\n"
+                       "int main(int lane) { out[lane] = f(lane, lane) + 1; }",
+                       lambda n: -(-n % 3) + 1 if n else -2),
+    "leave where lanes meet": (
+        "APART int f(int n, int x) { if (x != 5) { if (x & 1) out[63] = x;\n"
+        "for (;;) { KEEP; if ((n & 3) == x) break; n -= 3; if (n < 0) break; }\n"
+        "out[62] = n; n += 7; KEEP; } return n; }\n"
+        "int main(int lane) { out[lane] = f(lane, lane); }", None),
     "return": ("APART int f(int x) { if (x < 2) return 5; for (int i = 0; i < x; i++) { KEEP;\n"
                "if (i * i > x) return i; } return x; }\n"
                "int main(int lane) { out[lane] = f(lane) * 10 + 1; }",
