@@ -64,10 +64,10 @@ def _list(
     """List algorithms, schedules, formats and frontiers, or the combinations that work.
 
     A combination works if the planner accepts it for this hardware and each of three small graphs.
-    To plan all of them takes some twenty seconds. The list gives the reason for each combination
-    that is refused, and ends with the number of both. A program of a file is named by --only
-    algorithm=FILE.py. With --run, the combinations that work are run, and those whose program does
-    not fit are counted apart.
+    To plan all of them takes some forty seconds of a processor. The list gives the reason for each
+    combination that is refused, and ends with the number of both. A program of a file is named by
+    --only algorithm=FILE.py. With --run, those that work are run, and those whose program
+    does not fit are counted apart.
     """
     legal = [*_PARTS, _COMBINATIONS]
     if what is not None and what not in legal:

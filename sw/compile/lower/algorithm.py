@@ -43,7 +43,7 @@ from sw.compile.lower.flags import numbered
 from sw.compile.lower.fuse import EDGES, Groups
 from sw.compile.lower.host_code import HostCode
 from sw.compile.lower.host_kernel import DeviceProgram
-from sw.compile.lower.host_numbers import SLOTS, HostNumbers
+from sw.compile.lower.host_numbers import SLOTS, HostNumbers, slots
 from sw.compile.lower.kernels import VertexKernels
 from sw.compile.lower.machine import Begun, RtlMachine
 from sw.compile.lower.operators import EdgeOperator
@@ -130,6 +130,32 @@ def _collects(program, node):
         for part in function.body)
 
 
+class _Shared:
+    """A program for some parameters, with what follows from it alone; and its kernels by what they
+    depend on (:meth:`ProgramAlgorithm._group_operators`). All runs share it, whatever their plans.
+    """
+
+    def __init__(self, program, array):
+        self.program = program
+        self.groups: dict[Any, tuple] = {}
+        nodes = self.nodes = list(ir.instructions(program.body))
+        operators = [node for node in nodes if isinstance(node, ir.EdgeSetIterator)]
+        self.numbers = {node.position: number for number, node in enumerate(operators)}
+        self.edges = dict(enumerate(operators))
+        self.addresses = Addresses(program, array)
+        self.anchor = self.addresses.array or array(_most_used(program))
+        self.slots = slots(program, Dependence(program, self.edges, _MOST_SETS, _MOST_SETS))
+        names = {getattr(node, field) for node in nodes for field in ("name", "output_vset")
+                 if isinstance(node, ir.NewVertexSet | ir.NewQueue | ir.Dequeue | ir.VertexFilter
+                               | ir.EdgeSetIterator | ir.Assign) and hasattr(node, field)}
+        self.storages = len(names - {None}) + _STORAGES
+        self.split = [node for node in nodes if isinstance(node, ir.NewQueue) and not (
+            node.delta is None and added_once(program, node))]
+        self.stored = list(dict.fromkeys(
+            node.vector for node in ir.instructions(behind_beginning(program))
+            if isinstance(node, ir.ElementStore)))
+
+
 class ProgramAlgorithm(ProgramRun):
     """One run of any program.
 
@@ -166,31 +192,21 @@ class ProgramAlgorithm(ProgramRun):
 
     def __init__(self, graph, **given):
         super().__init__(graph, **given)
-        self.program, self._known_groups = program, _ = self._shared
+        shared = self._shared
+        self.program, self._nodes, self._known_groups = shared.program, shared.nodes, shared.groups
         self._kernels = VertexKernels(self)
-        nodes = self._nodes = list(ir.instructions(program.body))
-        operators = [node for node in nodes if isinstance(node, ir.EdgeSetIterator)]
-        self.numbers = {node.position: number for number, node in enumerate(operators)}
-        self.edges = dict(enumerate(operators))
-        self.has_sets = bool(operators)
+        self.numbers, self.edges, self._stored = shared.numbers, shared.edges, shared.stored
+        self.has_sets = bool(self.edges)
         self.dropped = frozenset()
         self._group_operators({})
         self._reserved: list[str] = []
-        self.addresses = Addresses(program, self.array)
-        self.anchor = self.addresses.array or self.array(_most_used(program))
-        self.host = HostNumbers(program, self.dependence, lambda node: value_of(
+        self.addresses, self.anchor = shared.addresses, shared.anchor
+        self.host = HostNumbers(shared.slots, self.dependence, lambda node: value_of(
             node, self._values, self.graph, self.bits))
-        names = {getattr(node, field) for node in nodes for field in ("name", "output_vset")
-                 if isinstance(node, ir.NewVertexSet | ir.NewQueue | ir.Dequeue | ir.VertexFilter
-                               | ir.EdgeSetIterator | ir.Assign) and hasattr(node, field)}
-        self.pool = Pool(len(names - {None}) + _STORAGES, self.anchor)
-        self._split = [node for node in nodes if isinstance(node, ir.NewQueue) and not (
-            node.delta is None and added_once(program, node))]
+        self.pool = Pool(shared.storages, self.anchor)
+        self._split = shared.split
         self.splits, self.piles, self.claimed = bool(self._split), {}, set()
         self._chain: ir.EdgeSetIterator | None = None
-        self._stored = list(dict.fromkeys(
-            node.vector for node in ir.instructions(behind_beginning(program))
-            if isinstance(node, ir.ElementStore)))
 
     def settle(self, kind, marks, sides):
         """The plan is known.
@@ -262,14 +278,13 @@ class ProgramAlgorithm(ProgramRun):
         side = f"{EDGES}{group[0].op.what}" if group and group[0].op.kind == EDGES else None
         return f"{way}_{side}" if way else side
 
-    # Kernels of groups. All runs with these parameters share them, whatever their plans.
+    # Kernels of groups
 
     @of_graph
     def _shared(self):
-        """The program for these parameters, and the rules and the kernels that were found, by what
-        they depend on."""
-        return without_infinite_deltas(
-            specialised(self.program, self._values, self.graph), self._values, self.graph), {}
+        return _Shared(without_infinite_deltas(
+            specialised(self.program, self._values, self.graph), self._values, self.graph),
+            self.array)
 
     def _group_operators(self, owned, most_made=_MOST_SETS):
         """Find the kernels of operators; ``owned`` and ``most_made`` are as of Dependence."""

@@ -14,7 +14,7 @@ from sw.lang.types import Type
 
 
 __all__ = ["FIRST_SLOT", "LARGE", "SLOTS", "THRESHOLD", "VERTEX", "WORD", "HostNumbers",
-           "load_slot"]
+           "load_slot", "slots"]
 
 
 #: The buffer of the slots; in a program that is one launch, a place in each core's local memory.
@@ -37,12 +37,26 @@ def load_slot(k, number, name):
     return into
 
 
+def slots(program, dependence) -> dict:
+    """The values of the host that change during a run, with the numbers of their slots."""
+    assigned = {node.name for node in ir.instructions(program.body)
+                if isinstance(node, ir.Assign | ir.ForLoop)}
+    nodes = [node for function in program.functions for node in ir.walk(*function.body)]
+    nodes += ir.walk(*dependence.all_members())
+    changing = dict.fromkeys(node for node in nodes if isinstance(node, ir.Uniform) and any(
+        isinstance(part, ir.SetSize | ir.VertexSum)
+        or (isinstance(part, ir.HostName) and part.name in assigned)
+        for part in ir.walk(node.value)))
+    return {node: number for number, node in enumerate(changing, FIRST_SLOT)}
+
+
 class HostNumbers:
     """The values of the host of a program.
 
     Parameters
     ----------
-    program : GraphProgram
+    slots : dict of Uniform to int
+        As of :func:`slots`.
     dependence : sw.compile.lower.dependence.Dependence
     constant : callable
         ``constant(node)``: the word of a Uniform that does not change.
@@ -50,20 +64,10 @@ class HostNumbers:
     Attributes
     ----------
     slots : dict of Uniform to int
-        The values that change during a run, with the numbers of their slots.
     """
 
-    def __init__(self, program, dependence, constant):
-        self._dependence, self._constant = dependence, constant
-        assigned = {node.name for node in ir.instructions(program.body)
-                    if isinstance(node, ir.Assign | ir.ForLoop)}
-        nodes = [node for function in program.functions for node in ir.walk(*function.body)]
-        nodes += ir.walk(*dependence.all_members())
-        changing = dict.fromkeys(node for node in nodes if isinstance(node, ir.Uniform) and any(
-            isinstance(part, ir.SetSize | ir.VertexSum)
-            or (isinstance(part, ir.HostName) and part.name in assigned)
-            for part in ir.walk(node.value)))
-        self.slots = {node: number for number, node in enumerate(changing, FIRST_SLOT)}
+    def __init__(self, slots, dependence, constant):
+        self.slots, self._dependence, self._constant = slots, dependence, constant
 
     @property
     def words(self) -> int:

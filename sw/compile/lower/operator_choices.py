@@ -79,7 +79,6 @@ class OperatorChoices(Operator):
         self.reads_set = node.input_vset != ir.ALL
         self.makes_set = parent.dependence.tells(node)
         self.has_sets = self.reads_set or self.makes_set
-        self._overwritten = overwritten(parent.program, self._function, node.tracking)
         self._relaxes = Relaxation.of(parent, node) if self.makes_set else None
         if self._relaxes is not None and not self._relaxes.always:
             self._function = self._relaxes.function
@@ -160,6 +159,10 @@ class OperatorChoices(Operator):
             body = tuple(node for node in body if not (
                 isinstance(node, ir.Reduce) and node.vector == self._node.tracking))
         return condition, dataclasses.replace(self._function, body=tuple(body))
+
+    @functools.cached_property
+    def _overwritten(self):
+        return overwritten(self._parent.program, self._function, self._node.tracking)
 
     @functools.cached_property
     def _beside(self):
