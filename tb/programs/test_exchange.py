@@ -217,7 +217,8 @@ def test_counters():
 
 def test_no_exchange():
     """Without an exchange its counters are 0, and the results are the same."""
-    device = Device.simulate(_config(2).replace(exchange_interval=0))
+    # The two cores of tb/programs/test_graphpeg.py.
+    device = Device.simulate(_config(2).replace(exchange_interval=0, exchange_threshold=512))
     result = device.run("bfs", _graph(GRAPHS["rmat"]), schedule="graphpeg", direction="push",
                         **ALGORITHMS["bfs"])
     assert result.verified

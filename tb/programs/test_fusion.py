@@ -19,7 +19,7 @@ import types
 import numpy as np
 import pytest
 
-from checks.campaign.machines import CORES, Launch, machine
+from checks.campaign.machines import CORES, SCUS, Launch, machine
 from checks.campaign.machines import run as run_program
 from hw.config import preset
 from hw.control import launch_cycles
@@ -133,7 +133,7 @@ def test_phases():
 
 def test_launch_cycles():
     """Launches and operations of the SCU cost what the device is told, beside the same cycles."""
-    config = preset("tiny").replace(scu=1)
+    config = SCUS["narrow"]
     found = {}
     for cost in (None, 0, 1000):
         device = Device(config, lambda: NativeMachine(config), launch_cycles=cost)

@@ -9,9 +9,12 @@ from sim.native import NativeMachine
 from sw.compile.asm.assembler import Assembler, Condition
 
 
-#: One core of preset ``gpu`` with one warp: it waits as long as one of eight cores that are idle.
-CONFIG = preset("gpu").replace(cores=1, warps=1, group_warps=0, local_bytes=1 << 14,
-                               imem_bytes=1 << 12)
+#: A core of preset ``gpu`` with one warp, and all that does not make a lane wait as small as it may
+#: be, since 32 lanes and eight banks take long to build. Lines have as many sectors.
+CONFIG = preset("gpu").replace(cores=1, warps=1, threads=8, group_warps=0, local_bytes=1 << 12,
+                               imem_bytes=1 << 12, l1_bytes=1 << 12, l1_mshrs=16, load_queue=16,
+                               l2_bytes=1 << 16, l2_banks=1, l2_mshrs=16, memory_ports=1,
+                               sector_bytes=8, gather="none", divider="none")
 
 
 def _cycles(machine, lines, turns):
@@ -42,7 +45,7 @@ def machine():
 
 
 @pytest.mark.parametrize("lines, turns, low, high", [
-    (128, 2, 30, 40), (2048, 2, 240, 265), (512, 1, 540, 570)], ids=["L1", "L2", "memory"])
+    (64, 2, 30, 40), (1024, 2, 240, 265), (128, 1, 540, 570)], ids=["L1", "L2", "memory"])
 def test_loads_of_preset_gpu(machine, lines, turns, low, high):
     """About 33 cycles from the L1, 250 from the L2, and 550 from memory, of which four are a
     step of the loop."""

@@ -278,11 +278,10 @@ def test_progress():
 
 def test_no_cost():
     """An unused SCU changes nothing: neither the cycles nor any counter."""
-    graph = random_graph(300, 3000, 7)
+    graph = random_graph(150, 1500, 7)
     results = []
     for width in (0, 4):
-        config = preset("default").replace(scu=width)
-        with Device.simulate(config) as device:
+        with Device.simulate(SCUS["square"].replace(scu=width)) as device:
             results += [device.run("bfs", graph, schedule=schedule, source=1)
                         for schedule in ("vm", "weaver")]
     for without, with_scu in zip(results[:2], results[2:]):

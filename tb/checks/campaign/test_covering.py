@@ -22,6 +22,7 @@ from sw.compile import algorithms, schedules
 from sw.graph.load import load
 from sw.compile.kernels.split import SPLITS
 from sw.device import Device
+from tb import runner
 
 
 CONFIGS = [point.config for point in covering()]
@@ -149,7 +150,9 @@ def test_programs_fit(config):
 @pytest.mark.parametrize("split", SPLITS)
 @pytest.mark.sample(1)
 def test_what_is_refused(split, algorithm):
-    """Only impossible combinations of algorithm, schedule and direction are refused."""
+    """Only impossible combinations of algorithm, schedule and direction are refused. A usual run
+    takes every second configuration."""
+    configs = CONFIGS if runner.whole else CONFIGS[::2]
     class Nothing(Exception):
         """Raised when everything was accepted and the machine is needed."""
 
@@ -157,7 +160,7 @@ def test_what_is_refused(split, algorithm):
         raise Nothing
 
     refused = {}
-    for config in CONFIGS:
+    for config in configs:
         graph, device = load(graph_of(config), weights=WEIGHTS), Device(config, machine)
         for schedule in schedules.names():
             for direction in schedules.make(schedule).directions(algorithms.find(algorithm)):
@@ -199,10 +202,10 @@ def test_what_is_refused(split, algorithm):
     refused = {config: {schedule for schedule, reason in reasons
                         if not any(words in reason for words in units)}
                for config, reasons in refused.items()}
-    everything = [config for config in CONFIGS if config.gather != "none"
+    everything = [config for config in configs if config.gather != "none"
                   and config.imem_bytes > 1024 and config.threads > 1]
-    assert len(everything) >= 12
+    assert len(everything) >= len(configs) // 2
     for config in everything:
         assert refused.get(config, set()) <= {"wm", "cm", "twc", "twce", "etwc", "tile"}, \
             config.name
-    assert len([config for config in everything if not refused.get(config)]) >= 5
+    assert len([config for config in everything if not refused.get(config)]) >= len(configs) // 4

@@ -9,13 +9,14 @@ from checks.formal.prove import Refuted, unavailable
 from checks.formal.registry import PROPERTIES, proofs
 
 
-#: A proof that takes a minute or more, and runs with ``--full``.
-LONG = "scu, rows: width 1"
+#: Proofs and covers that take from ten seconds to minutes, and run with ``--full``.
+LONG = ("scu, rows: width 1", "stream_weaver, distribution: 2 warps x 1 lane",
+        "weaver, distribution: 2 warps x 1 lane")
 
 
 @pytest.mark.skipif(unavailable() is not None, reason=str(unavailable()))
 @pytest.mark.parametrize("proof", [
-    pytest.param(proof, id=name, marks=pytest.mark.full if name == LONG else ())
+    pytest.param(proof, id=name, marks=pytest.mark.full if name in LONG else ())
     for entry, proof in proofs() for name in [f"{entry.unit}, {entry.name}: {proof.shape}"]])
 @pytest.mark.sample(4)
 def test_proof(tmp_path, proof):
@@ -24,8 +25,9 @@ def test_proof(tmp_path, proof):
 
 @pytest.mark.skipif(unavailable() is not None, reason=str(unavailable()))
 @pytest.mark.parametrize("entry", [
-    pytest.param(entry, id=f"{entry.unit}, {entry.name}: {entry.proofs[0].shape}")
-    for entry in PROPERTIES if entry.covers])
+    pytest.param(entry, id=name, marks=pytest.mark.full if name in LONG else ())
+    for entry in PROPERTIES if entry.covers
+    for name in [f"{entry.unit}, {entry.name}: {entry.proofs[0].shape}"]])
 @pytest.mark.sample(3)
 def test_covers(tmp_path, entry):
     """The harness can reach the events that the property is about."""
