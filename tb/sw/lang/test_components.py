@@ -46,6 +46,12 @@ if not a >= b:
 if below != label[v]:
     label[v] = min(v, below)
 differs[v] = False"""},
+    {"shortcut": """if label[v] > label[label[v]]:
+    label[v] = label[label[v]]
+differs[v] = False"""},
+    {"shortcut": """if label[label[v]] < label[v]:
+    label[v] = label[label[v]]
+differs[v] = False"""},
     {"flags": "vector(uint, 0)", "shortcut": "label[v] = label[label[v]]\ndiffers[v] = 0",
      "hook": f"if label[src] != label[dst]:\n    differs[dst].max(3)\n{_LOWER}"},
     _SEEN | _COUNTED | {"shortcut": f"{_SHORTCUT}\nwords[v] = 3"},

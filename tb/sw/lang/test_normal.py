@@ -4,6 +4,8 @@ stay.
 ======================  ===========================================================================
 texts of one form       test_alike: pairs of texts, one rewrite each
 texts of two forms      test_not_alike: where a side condition does not hold
+constants               test_constants, test_constants_that_stay: what fails is not computed
+comparisons             test_comparisons_with_constants, also at 0 and infinity
 words and errors        test_random_programs: the form against the text, by the interpreter
 labels, places          test_labels, test_a_blocked_operator_keeps_its_condition, test_places,
                         test_error
@@ -105,6 +107,7 @@ ALIKE = [
     (of_vertex("if b[v] and x[v] > 3: y[v] = 1"),
      of_vertex("if not (x[v] <= 3 or not b[v]): y[v] = 1")),
     (of_vertex("y[v] = 1 if x[v] == 3 else 2"), of_vertex("y[v] = 2 if x[v] != 3 else 1")),
+    (of_vertex("y[v] = 1 if b[v] else 2"), of_vertex("y[v] = 2 if not b[v] else 1")),
     # statements
     (of_vertex("if b[v] and x[v] > 3: y[v] = 1"), of_vertex("if b[v]:", "    if x[v] > 3:",
                                                             "        y[v] = 1")),
@@ -133,6 +136,11 @@ ALIKE = [
      "while s: s = edges.from_(s).apply_modified(f, x)",
      "def f(src, dst, w): x[dst].min(x[src] + w)\ns = PriorityQueue(x, source)\nwhile s:\n"
      "    t = s.dequeue()\n    edges.from_(t).apply_update_priority(f, s)"),
+    ("def f(src, dst, w): x[dst].min(x[src] + w)\nk = 0\ns = vertexset(source)\n"
+     "while s:\n    k += 1\n    s = edges.from_(s).apply_modified(f, x)\ny[source] = k",
+     "def f(src, dst, w): x[dst].min(x[src] + w)\nk = 0\ns = PriorityQueue(x, source)\nwhile s:\n"
+     "    k += 1\n    t = s.dequeue()\n    edges.from_(t).apply_update_priority(f, s)\n"
+     "y[source] = k"),
     # numbers of the host
     ("y[source] = n + 1", "m = n\nk = 2 + m - 1\ny[source] = k"),
     ("s = vertexset(0)\nt = vertexset(1)\nk = 0\nfor i in range(n):\n"
@@ -146,6 +154,15 @@ ALIKE = [
     ("for i in range((n + 1) // 2):\n    x[source] = 1",
      "i = 0\nwhile i < n:\n    x[source] = 1\n    i += 2"),
     ("for i in range(n):\n    x[source] = i", "i = 0\nwhile i < n:\n    x[source] = i\n    i += 1"),
+    ("for i in range(n - 2):\n    x[source] = 1",
+     "i = 2\nwhile i < n:\n    x[source] = 1\n    i += 1"),
+    ("k = 0\nfor i in range(n):\n    k = k + i\nfor i in range(9 - k):\n    x[source] = 1",
+     "k = 0\nfor i in range(n):\n    k = k + i\ni = k\nwhile 9 > i:\n"
+     "    x[source] = 1\n    i += 1"),
+    ("def f(v): return x[v]\ns = vertices\nk = s.sum(f) + 1\nif s.sum(f) > k:\n    k = 3\n"
+     "for i in range(s.sum(f)):\n    y[source] = k",
+     "def f(v): return x[v]\ndef g(w): return x[w]\ndef h(v): return x[v]\ns = vertices\n"
+     "k = s.sum(g) + 1\nif s.sum(h) > k:\n    k = 3\nfor i in range(s.sum(g)):\n    y[source] = k"),
     ("for i in range(n):\n    x[source] = i + 3",
      "k = 2\nfor i in range(n):\n    k += 1\n    x[source] = k"),
     (loop("level += 1\n" + STEP + "s.apply(g)"),
@@ -201,7 +218,15 @@ def test_alike(one, other):
      "    t = s.dequeue()\n    edges.from_(t).apply_update_priority(f, s)",
      "def f(src, dst, w): x[dst].min(x[src] + w)\ns = PriorityQueue(x, source, delta=n)\nwhile s:\n"
      "    t = s.dequeue()\n    edges.from_(t).apply_update_priority(f, s)"),
+    ("def f(src, dst, w): x[dst].min(x[src] + w)\ns = PriorityQueue(x, source)\nwhile s:\n"
+     "    x[source] = 0\n    t = s.dequeue()\n    edges.from_(t).apply_update_priority(f, s)",
+     "def f(src, dst, w): x[dst].min(x[src] + w)\ns = PriorityQueue(x, source)\nwhile s:\n"
+     "    t = s.dequeue()\n    x[source] = 0\n    edges.from_(t).apply_update_priority(f, s)"),
+    # A vector without a use is computed where its index may be wrong.
+    ("pass", of_edge("b[dst] |= y[vertex(weight)] > 3")),
     # Counters
+    (loop("level += 1\n" + STEP + "s.apply(g)\ns.apply(g)"),
+     loop(STEP + "s.apply(g)\nlevel += 1\ns.apply(g)", "level = 1")),
     (loop("level += 1\n" + STEP + "s.apply(g)"), loop("level += 2\n" + STEP + "s.apply(g)")),
     (loop("level += 1\n" + STEP + "s.apply(g)"), loop(STEP + "s.apply(g)\nlevel += 1")),
     (loop("level += 1\n" + STEP + "s.apply(g)") + "y[source] = level",
@@ -211,11 +236,60 @@ def test_alike(one, other):
     ("for i in range(n):\n    x[source] = 1",
      "i = 0\nwhile i < n:\n    x[source] = 1\n    i += 1\ny[source] = i"),
     ("y[source] = u", "y[source] = u - 1 + 1"),     # fails for infinity
+    ("y[source] = n", "y[source] = n + n"),
+    ("y[source] = 0", "k = 7 // n\ny[source] = k - k"),
+    ("k = 0\nif n <= infinity:\n    k = 3\ny[source] = k", "k = 0\nif n < infinity:\n    k = 3\n"
+     "y[source] = k"),
+    ("y[source] = min(u, n)", "y[source] = min(u, n) - 1 + 1"),
+    ("y[source] = min(u, len(vertices))", "y[source] = min(u, len(vertices)) - 1 + 1"),
+    ("y[source] = max(n, u)", "y[source] = max(n, u) - 1 + 1"),
+    ("y[source] = u if n > 1 else n", "y[source] = (u if n > 1 else n) - 1 + 1"),
+    ("y[source] = n if n > 1 else u", "y[source] = (n if n > 1 else u) - 1 + 1"),
+    ("k = 0\nif u <= infinity:\n    k = 3\ny[source] = k", "k = 0\nif u < infinity:\n    k = 3\n"
+     "y[source] = k"),
     # Results
     ("pass", of_vertex("z[v] = 3")),
 ])
 def test_not_alike(one, other):
     assert form(one) != form(other)
+
+
+@pytest.mark.parametrize("value, before", [
+    ("3", "7 + t - 7"), ("21", "7 * t"), ("2", "7 // t"), ("1", "7 % t"), ("3", "7 & t"),
+    ("15", "12 | t"), ("15", "12 ^ t"), ("56", "7 << t"), ("2147483648", "t << 31"),
+    ("6", "(t << 31) >> 30 | 4"), ("5", "43 >> t"), ("3", "min(7, t)"), ("7", "max(7, t)"),
+    ("3", "infinity & t"), ("infinity", "infinity | t"),
+    ("3", "max(infinity, t) & t"), ("3", "min(infinity, t)"),
+    ("0", "t - 3"), ("4294967294", "t + 4294967291"),
+])
+def test_constants(value, before):
+    """An operation of two words is computed: shifts lose what is above 32 bits."""
+    assert form(of_vertex(f"y[v] = {value}")) == form(of_vertex("t = 3", f"y[v] = {before}"))
+
+
+@pytest.mark.parametrize("operation, after", [
+    ("+", "t + 4294967292"), ("+", "infinity + t"),
+    ("+", "t + infinity"), ("-", "t - 4"), ("*", "t * 1431655765"),
+    ("//", "t // 0"), ("%", "t % 0"), ("<<", "t << 32"), (">>", "t >> 32")])
+def test_constants_that_stay(operation, after):
+    """What fails in a run is not computed: a sum beyond 32 bits or equal to infinity, or below 0,
+    division by 0, and shifts by a word's width."""
+    nodes = ir.walk(*normal(read(of_vertex("t = 3", f"y[v] = {after}"))).functions)
+    assert any(isinstance(node, ir.Binary) and node.operation == operation for node in nodes)
+
+
+@pytest.mark.parametrize("one, other", [
+    ("x[v] >= 6", "x[v] > 5"), ("x[v] <= 4", "x[v] < 5"), ("x[v] >= 1", "x[v] > 0"),
+    ("x[v] < 1", "x[v] == 0"), ("x[v] <= 0", "x[v] == 0"), ("x[v] != 0", "0 < x[v]"),
+    ("x[v] > 4294967294", "x[v] == infinity"), ("x[v] < infinity", "x[v] != infinity"),
+    ("x[v] <= 4294967294", "not x[v] == infinity"), ("x[v] >= infinity", "infinity == x[v]"),
+    ("y[v] <= x[v]", "x[v] >= y[v]"), ("y[v] > x[v]", "x[v] < y[v]"),
+    ("b[v] != False", "b[v]"), ("b[v] != True", "not b[v]")])
+def test_comparisons_with_constants(one, other):
+    """Comparisons that hold for the same words are one, and no others."""
+    forms = [form(of_vertex(f"if {test}: y[v] = 1")) for test in (
+        one, other, f"not ({one})", "x[v] < 6", "x[v] > 6", "x[v] > 4", "x[v] != 1", "x[v] == 1")]
+    assert forms[0] == forms[1] and forms[0] not in forms[2:]
 
 
 def test_fraction_bits_stay():

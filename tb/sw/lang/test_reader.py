@@ -120,6 +120,7 @@ REFUSED = [
     (vertex_function("import os"), "2:9", ["no statement of a function"]),
     (vertex_function("if b[v]:", "    return 1"), "3:13", ["return must be the last",
                                                                     "a if c else b"]),
+    (vertex_function("return b[v]", "x[v] = 1"), "2:9", ["return must be the last"]),
     (vertex_function("return"), "2:9", ["return needs a value"]),
     (vertex_function("x[v] = vertices.sum(g)"), "2:16", ["only the host can sum"]),
     (vertex_function("x[v] = -1"), "2:16", ["'-1' is no expression", "no sign"]),

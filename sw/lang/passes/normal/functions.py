@@ -3,9 +3,9 @@
 import dataclasses
 
 from sw.lang import graph_ir as ir
+from sw.lang.effects import negated
 from sw.lang.faults import is_candidate
 from sw.lang.passes.normal.effects import drops, fails
-from sw.lang.passes.normal.words import negated
 from sw.lang.passes.rewrite import changed
 from sw.lang.types import Type
 from sw.lang.uses import CALLED, calls

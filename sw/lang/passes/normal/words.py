@@ -7,12 +7,13 @@ from fractions import Fraction
 from typing import Any
 
 from sw.lang import graph_ir as ir
+from sw.lang.effects import negated
 from sw.lang.passes.normal.effects import (drops, has_sum, host_fails, is_plain, own_fails,
                                            plain_names)
 from sw.lang.types import INFINITY, LARGEST, WORD, Named, Type
 
 
-__all__ = ["Speller", "negated", "spelled"]
+__all__ = ["Speller", "spelled"]
 
 
 #: Comparisons with their operands exchanged, and negated.
@@ -32,13 +33,6 @@ _NEUTRAL = {("+", 0), ("*", 1), ("|", 0), ("^", 0), ("<<", 0), (">>", 0), ("max"
 #: The order of operands by their kinds, where the operation lets them change places.
 _PLACES = (ir.VectorLoad, ir.Degree, ir.Local, ir.HostName, ir.SetSize, ir.GraphSize, ir.Unary,
            ir.Binary, ir.Select, ir.VertexSum, ir.Uniform, ir.Literal)
-
-
-def negated(node):
-    """The opposite of a truth value."""
-    if isinstance(node, ir.Unary) and node.operation == "not":
-        return node.operand
-    return ir.Unary(operation="not", operand=node, type=Type.BOOL, position=node.position)
 
 
 def spelled(program):
