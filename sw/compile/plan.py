@@ -409,8 +409,8 @@ def _check_label(kind, label, fields):
                         f"it has {', '.join(kind.labels) or 'no labels'}")
     for name in fields:
         if name not in OWN:
-            raise UserError(f"label {label!r} cannot have {name}, which is for the whole run; it "
-                            f"can have {', '.join(OWN)}")
+            raise UserError(f"label {label!r} cannot have {name!r}; it can have {', '.join(OWN)}, "
+                            "and all else is for the whole run")
     if fields.get("direction") == "auto":
         raise UserError(f"label {label!r} cannot have direction auto, which is a hybrid of two "
                         "plans of the whole run")

@@ -150,7 +150,7 @@ def test_keywords():
     ("bfs deduplicate=1", 5, "deduplicate is '1', must be yes or no"),
     ("bc s9.split=counter", 4, "no operator of edges at a label 's9'; it has s0, s0:s1, s2, s2:s3"),
     ("gcn s0.split=counter", 5, "no operator of edges at a label 's0'; it has no labels"),
-    ("bc s0.warps=2", 4, "label 's0' cannot have warps, which is for the whole run"),
+    ("bc s0.warps=2", 4, "label 's0' cannot have 'warps'; it can have schedule, format"),
     ("bc s0.direction=up", 4, "no direction 'up'"),
     ("bc s0.direction=auto", 4, "label 's0' cannot have direction auto"),
     ("bc direction=auto s0.split=counter", 19, "'s0' cannot have fields of its own in a hybrid"),
