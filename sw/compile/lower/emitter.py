@@ -30,6 +30,7 @@ class Tracked:
     only: bool  #: Whether every call has one such atomic. If not, the register begins with 0.
     later: Any = None  #: As of :func:`reduce_word`, if every call has one such atomic.
     fresh: bool = False  #: Whether only the first change of a word is noted.
+    marks: bool = False  #: Whether each such reduction changes a word, and there are no words.
 
 
 class Emitter:
@@ -167,6 +168,10 @@ class Emitter:
         self._a.mv(known, value)
 
     def _reduce(self, node):
+        if self._tracked is not None and self._tracked.marks \
+                and node.vector == self._tracked.vector:
+            self._a.li(self._tracked.changed, 1)
+            return
         value = self.value(node.value)
         if node.vector in self._sums and isinstance(node.index, ir.Local) \
                 and node.index.name == self._target:

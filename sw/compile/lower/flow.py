@@ -8,7 +8,7 @@ through it.
 from __future__ import annotations
 
 from sw.lang import graph_ir as ir
-from sw.lang.passes.chain import chained, guarded, stored_for_sure
+from sw.lang.passes.chain import chained, guarded, stored_for_sure, unconditional
 from sw.lang.types import Type
 
 
@@ -71,7 +71,8 @@ class WordFlow:
             reduces = [part for part in ir.walk(*self._program.function(node.apply_f).body)
                        if isinstance(part, ir.Reduce)]
             function = self._program.function(node.apply_f)
-            accepted = guarded(function)[1] if node.to_filter is None else function.body
+            accepted = function.body if node.to_filter is not None else \
+                guarded(unconditional(function, node.tracking)[1])[1]
             changes = start is not None and node.tracking not in read and all(
                 any(part is each for each in accepted)
                 and isinstance(part.index, ir.Local) and part.index.name == function.parameters[1]

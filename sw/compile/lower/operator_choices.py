@@ -15,13 +15,13 @@ from sw.compile.lower.fuse import EDGES, WHERE, Member, Op
 from sw.compile.lower.machine import first_words
 from sw.compile.lower.neighbor_tests import neighbor_test
 from sw.compile.lower.places import place_of
-from sw.compile.lower.relaxation import Relaxation, overwritten, unconditional
+from sw.compile.lower.relaxation import Relaxation, overwritten
 from sw.compile.lower.sending import loops_around, sent_nodes, sent_word, sums_fit
 from sw.graph.graph import Graph
 from sw.lang import facts
 from sw.lang import graph_ir as ir
 from sw.lang.facts import known, suffices
-from sw.lang.passes.chain import guarded
+from sw.lang.passes.chain import guarded, unconditional
 from sw.lang.types import WORD, Type
 
 
@@ -155,10 +155,20 @@ class OperatorChoices(Operator):
         and what it does then, but for reductions that only mark the vertex."""
         condition, body = guarded(self._function) if self._filter is None \
             else (None, self._function.body)
-        if self._node.position in self._parent.dependence.marks:
-            body = tuple(node for node in body if not (
+        return condition, self._with(body)
+
+    def _with(self, body):
+        """The function with another body, but for reductions that only mark the vertex."""
+        if self._marks:
+            body = (node for node in body if not (
                 isinstance(node, ir.Reduce) and node.vector == self._node.tracking))
-        return condition, dataclasses.replace(self._function, body=tuple(body))
+        return dataclasses.replace(self._function, body=tuple(body))
+
+    @property
+    def _marks(self):
+        """Whether each edge whose ends pass their tests and the condition adds its destination,
+        and the tracked vector has no words in memory."""
+        return self._node.position in self._parent.dependence.marks
 
     @functools.cached_property
     def _overwritten(self):
@@ -172,7 +182,7 @@ class OperatorChoices(Operator):
         condition, body = guarded(rest)
         if not always or condition is None:
             return None
-        return always, condition, dataclasses.replace(rest, body=body)
+        return always, condition, self._with(body)
 
     def _work(self, task) -> tuple:
         """``(always, condition, function)``: what is performed at each edge before edges are
@@ -189,13 +199,13 @@ class OperatorChoices(Operator):
         """Whether the function reduces for every edge that is accepted."""
         return all(isinstance(node, ir.Reduce | ir.Let) for node in self._guarded[1].body)
 
-    @property
-    def _changes_surely(self):
-        """Whether every edge whose ends pass their tests changes the tracked word of a vertex that
-        no other edge has changed before."""
+    def _changes_surely(self, task):
+        """Whether every edge that is accepted changes the tracked word of a vertex that no other
+        edge has changed before."""
+        if self._marks:
+            return self._beside is None or self._takes_all(task)
         changes = known(self._node, facts.Changes)
-        return self._node.position in self._parent.dependence.marks or (
-            changes is not None and changes.by == "certain" and self._takes_accepted)
+        return changes is not None and changes.by == "certain" and self._takes_accepted
 
     # What the plan decides
 
@@ -351,13 +361,13 @@ class OperatorChoices(Operator):
         if any(layout.voids for layout in task.layouts) and self.void_edge == "padding" \
                 and not (task.direction == "pull" and self._neutral):
             return True
-        adds = self.makes_set and (self._node.position in self._parent.dependence.marks
-                                   or self._parent.groups.go_over)
+        adds = self.makes_set and (self._marks or self._parent.groups.go_over)
         counts = adds or any(isinstance(node, ir.Reduce) and not (
             isinstance(node.index, ir.Local) and node.index.name in parameters)
             for node in ir.walk(*self._function.body))
+        condition = self._beside[1] if self._beside else self._guarded[0]
         return (counts and any(layout.filled for layout in task.layouts)
-                and not _differ(self._guarded[0], parameters))
+                and not _differ(condition, parameters))
 
     @functools.cached_property
     def _neutral(self):
@@ -387,7 +397,8 @@ class OperatorChoices(Operator):
                     task.schedule.ends_rows and all(map(self._decides, task.layouts))):
             return {}
         return {node.vector: node.operation for node in ir.walk(*self._guarded[1].body)
-                if isinstance(node, ir.Reduce) and index_of(self._function, node.index) == 1}
+                if isinstance(node, ir.Reduce) and index_of(self._function, node.index) == 1
+                and not (self._marks and node.vector == self._node.tracking)}
 
     def _plain(self, task, vector):
         """Whether a lane has all reductions of a vector at its vertex, and no other lane any. A

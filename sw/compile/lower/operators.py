@@ -379,7 +379,8 @@ class EdgeOperator(OperatorChoices):
 
     def sums(self, k, edges, data):
         """As of Operator: all atomics are under way before the first answer is awaited."""
-        if self._relaxation(k.task) is not None or not self._tells(k.task) or self._changes_surely:
+        if self._relaxation(k.task) is not None or not self._tells(k.task) \
+                or self._changes_surely(k.task):
             super().sums(k, edges, data)
             return
         flags, later = k.a.regs(*["changed"] * len(edges)), []
@@ -396,7 +397,7 @@ class EdgeOperator(OperatorChoices):
         *_, function = self._work(k.task)
         words = self._load(k, edge, function) if data is None or data.words is None \
             else data.words
-        certain, tracked = self._changes_surely, None
+        certain, tracked = self._changes_surely(k.task), None
         if self._tells(k.task) and not certain:
             tracked = self._tracked(k, function, flag, later)
         source, target = self._ends(k.task, edge)
@@ -409,7 +410,7 @@ class EdgeOperator(OperatorChoices):
 
     def _found(self, k, edge, data, predicate, flag):
         """Add the destinations of the edges that change them."""
-        a, certain = k.a, self._changes_surely
+        a, certain = k.a, self._changes_surely(k.task)
         if not self._tells(k.task):
             return
         _, target = self._ends(k.task, edge)
@@ -453,7 +454,7 @@ class EdgeOperator(OperatorChoices):
         changed = flag if only else k.a.reg("changed")
         if not only:
             k.a.mv(changed, k.a.zero)
-        return Tracked(self._node.tracking, changed, only, later, self._fresh)
+        return Tracked(self._node.tracking, changed, only, later, self._fresh, self._marks)
 
     def token(self, k, base):
         """A push that needs only the number of the base vertex gets it by its number."""

@@ -14,12 +14,12 @@ from sw.lang import facts
 from sw.lang import graph_ir as ir
 from sw.lang.effects import UNKNOWN, effects
 from sw.lang.facts import known
-from sw.lang.passes.chain import guarded
+from sw.lang.passes.chain import guarded, unconditional
 from sw.lang.passes.early import is_improvement
 from sw.lang.types import WORD, Type
 
 
-__all__ = ["Relaxation", "improves", "overwritten", "unconditional"]
+__all__ = ["Relaxation", "improves", "overwritten"]
 
 
 def improves(k, operation, word, before, into):
@@ -33,20 +33,6 @@ def improves(k, operation, word, before, into):
         k.a.xori(lacks, before, -1)
         k.a.and_(lacks, lacks, word)
         k.a.snez(into, lacks)
-
-
-def unconditional(function, tracking):
-    """``(always, rest)``: the reductions at the destination that a function of edges performs at
-    each edge, by words of its ends, but for those of the tracked vector; and a function with all
-    else."""
-    def whole(node):
-        return (isinstance(node, ir.Reduce) and node.vector != tracking
-                and index_of(function, node.index) == 1
-                and all(part.name in function.parameters[:2] for part in ir.walk(node.value)
-                        if isinstance(part, ir.Local)))
-
-    return tuple(filter(whole, function.body)), dataclasses.replace(
-        function, body=tuple(node for node in function.body if not whole(node)))
 
 
 def overwritten(program, function, tracking) -> frozenset:
@@ -70,14 +56,15 @@ def _overwrites(program, node):
 
 
 class Relaxation:
-    """The only effect of an operator's function, but for :func:`unconditional` ones.
+    """The only effect of an operator's function, but for those of
+    :func:`~sw.lang.passes.chain.unconditional`.
 
     Parameters
     ----------
     parent : ProgramAlgorithm
     node : EdgeSetIterator
     always, function : tuple of Reduce, Function
-        As of :func:`unconditional`.
+        As of :func:`~sw.lang.passes.chain.unconditional`.
 
     Attributes
     ----------

@@ -10,7 +10,7 @@ from sw.lang import graph_ir as ir
 
 
 __all__ = ["certain_loads", "chained", "guarded", "loaded_behind", "may_chain", "reads_elsewhere",
-           "stored_for_sure", "without_stores"]
+           "stored_for_sure", "unconditional", "without_stores"]
 
 
 #: The name of the vertex in a chain.
@@ -73,6 +73,21 @@ def guarded(function):
     if isinstance(node, ir.Branch) and not node.otherwise and not others:
         return node.condition, node.then
     return None, function.body
+
+
+def unconditional(function, tracking):
+    """``(always, rest)``: the reductions at the destination that a function of edges performs at
+    each edge, by words of its ends, but for those of the tracked vector; and a function with all
+    else."""
+    def whole(node):
+        return (isinstance(node, ir.Reduce) and node.vector != tracking
+                and isinstance(node.index, ir.Local)
+                and node.index.name == function.parameters[1]
+                and all(part.name in function.parameters[:2] for part in ir.walk(node.value)
+                        if isinstance(part, ir.Local)))
+
+    return tuple(filter(whole, function.body)), dataclasses.replace(
+        function, body=tuple(node for node in function.body if not whole(node)))
 
 
 def stored_for_sure(function):

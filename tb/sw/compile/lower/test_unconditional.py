@@ -12,10 +12,11 @@ import numpy as np
 import pytest
 
 from sw.compile import schedules
-from sw.compile.lower.relaxation import overwritten, unconditional
+from sw.compile.lower.relaxation import overwritten
 from sw.device import Device
 from sw.graph import load
 from sw.lang.passes import analysed
+from sw.lang.passes.chain import unconditional
 from sw.lang.reader import read_text
 from tb.sw.compile.kernels.test_programs import config
 
@@ -92,7 +93,8 @@ def run(text, tmp_path, seed=None, tests=False, **choices):
     {"schedule": "em", "format": "ell:width=2"}, {"schedule": "em", "format": "cr2"},
     {"schedule": "graphpeg"}, {"schedule": "graphpeg", "tests": True}, {"schedule": "weaver"},
     {"schedule": "weaver", "direction": "pull"}, {"schedule": "weaver", "format": "tigr:k=3"},
-    {"schedule": "cm"}, {"schedule": "compact"}, {"schedule": "scu-stream"}], ids=str)
+    {"schedule": "cm", "fusion": True}, {"schedule": "compact"}, {"schedule": "scu-stream"}],
+    ids=str)
 def test_words(choices, tmp_path):
     # A list of edges has a word for the weight and the source's word together.
     lists = choices["schedule"] in ("compact", "scu-stream")
