@@ -19,7 +19,8 @@ results                 test_results: every program and feature as the reference
 lanes without a GPU     test_a_missing_atomic
 errors                  test_errors: as the reference raises them
 sets                    test_delta: queues with thresholds; test_queues: two in one
-                        loop, and what a run asks the GPU for; test_no_vertex
+                        loop, and what a run asks the GPU for; test_no_vertex;
+                        test_what_a_call_asks_for
 choices                 test_chosen: by the caller, the operator, or the size of
                         its input; test_scheduled: results are the same for all
                         choices of the scheduling language;
@@ -38,6 +39,7 @@ is none, a C++ compiler and :mod:`tb.sw.vm.lanes` do.
 import pathlib
 import subprocess
 import sys
+import types
 
 import numpy as np
 import pytest
@@ -405,6 +407,25 @@ def test_queues():
                 np.testing.assert_array_equal(found.outputs[name], words, err_msg=name)
             asked.append((machine.kernels, machine.transfers))
     assert asked == [(214, 220)] * 2 + [(1, 1)] * 2
+
+
+def test_what_a_call_asks_for():
+    """Kernels and transfers of a machine are those of its own calls."""
+    class Library:
+        kernels, transfers = 5, 7
+
+        def asked(self):
+            return types.SimpleNamespace(kernels=self.kernels, transfers=self.transfers)
+
+        def call(self, name, *arguments):
+            self.kernels, self.transfers = self.kernels + 2, self.transfers + 3
+
+    machine = cuda.CudaMachine.__new__(cuda.CudaMachine)
+    machine._library, machine.seconds, machine.kernels, machine.transfers = Library(), 0.0, 0, 0
+    for times in (1, 2):
+        machine._timed("operator")
+        assert (machine.kernels, machine.transfers) == (2 * times, 3 * times)
+    assert machine.seconds > 0
 
 
 def operator(program):
