@@ -40,8 +40,10 @@ class EdgeLists(Schedule):
     def check_direction(self, kind, direction):
         kind.check_has(direction)
         if direction != "push":
-            raise self.refuse(f"lists the edges that leave the frontier, so it has only push, and "
-                              f"not {direction}")
+            raise self.refuse(f"cannot have direction {direction}: it lists the edges that leave "
+                              "vertices of the frontier, and pulling visits the vertices that "
+                              "gather, by the edges that enter them; direction=push can, and "
+                              "schedules without lists of edges, as vm")
 
     def check(self, task):
         super().check(task)

@@ -429,8 +429,8 @@ def chain(edges: edgeset):
     ("kcore", {"source": 1}, "'kcore' has no parameter 'source'; it has no parameters"),
     ("bc", {"source": 99}, "program 'bc': source is 99, must be from 0 to 63"),
     ("mis", {"seed": -1}, "program 'mis': seed is -1, must be from 0 to 4294967295"),
-    ("mis", {"schedule": "compact", "direction": "pull"}, "schedule 'compact' lists the edges that "
-     "leave the frontier, so it has only push, and not pull"),
+    ("mis", {"schedule": "compact", "direction": "pull"},
+     "schedule 'compact' cannot have direction pull: it lists the edges that leave vertices"),
     ("nosuch", {}, "there is no algorithm 'nosuch'; there are bc, bfs, cc"),
     ("nosuch.py", {}, "nosuch.py: cannot be read: "),
     (f"{NAMES['bfs']}:dfs", {}, "there is no program 'dfs'; there is bfs"),

@@ -601,9 +601,9 @@ def test_a_limit_and_an_error_of_the_unit(monkeypatch):
 # Refusals
 
 @pytest.mark.parametrize("arguments, message", [
-    ({"direction": "pull"}, "schedule 'compact' lists the edges that leave the frontier, so it has "
-                            "only push, and not pull"),
-    ({"direction": "auto"}, "so it has only push, and not pull"),
+    ({"direction": "pull"}, "schedule 'compact' cannot have direction pull: it lists the edges "
+                            "that leave vertices of the frontier.*schedules without lists of edges"),
+    ({"direction": "auto"}, "cannot have direction pull"),
     ({"format": "g-shards"}, "format g-shards has no getNeighbor"),
     ({"schedule": "compact:fused=no", "deduplicate": False}, "is deduplicated in any case: its "
      "list is made of bits"),
@@ -635,7 +635,7 @@ def test_refused_in_use():
                                                       schedule="scu-enhanced:ways=4")
     with pytest.raises(UserError, match="takes the weights of edges, and path has none"):
         Device.functional(config(2, 4)).plan("sssp", GRAPHS["path"], schedule="compact")
-    with pytest.raises(UserError, match="so it has only push"):
+    with pytest.raises(UserError, match="cannot have direction pull"):
         as_plan("bfs", schedule="scu", direction="pull").check()
     with pytest.raises(UserError, match="does not fit in device memory"):
         Device.functional(config(2, 4).replace(memory_bytes=1 << 16)).plan(
