@@ -602,7 +602,7 @@ def test_a_limit_and_an_error_of_the_unit(monkeypatch):
 
 @pytest.mark.parametrize("arguments, message", [
     ({"direction": "pull"}, "schedule 'compact' cannot have direction pull: it lists the edges "
-                            "that leave vertices of the frontier.*schedules without lists of edges"),
+                            "that leave vertices of the frontier.*schedules without lists"),
     ({"direction": "auto"}, "cannot have direction pull"),
     ({"format": "g-shards"}, "format g-shards has no getNeighbor"),
     ({"schedule": "compact:fused=no", "deduplicate": False}, "is deduplicated in any case: its "
