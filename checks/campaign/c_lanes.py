@@ -61,7 +61,7 @@ def compare(seed, count, config, *, parted="found", level="2", functional=True):
     CDifference or None
     """
     lanes = config.cores * config.warps * config.threads
-    text, expected = functions(seed, count), np.zeros(lanes * count, np.int32)
+    text, expected = functions(seed, count, config.floats), np.zeros(lanes * count, np.int32)
     found = np.zeros_like(expected)
     with tempfile.TemporaryDirectory() as folder:
         source = pathlib.Path(folder, f"functions{seed}.c")

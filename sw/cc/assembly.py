@@ -15,8 +15,8 @@ from hw.isa import INSTRUCTIONS, Csr
 from hw.operations import Unit
 
 
-__all__ = ["ARGUMENTS", "AsmFunction", "AsmLine", "AsmUnit", "CALLER_SAVED", "GLOBAL_SCRATCH",
-           "REGISTERS", "SCRATCH", "SLOTS", "read_unit"]
+__all__ = ["ALIAS", "ARGUMENTS", "AsmFunction", "AsmLine", "AsmUnit", "CALLER_SAVED",
+           "GLOBAL_SCRATCH", "REGISTERS", "SCRATCH", "SLOTS", "read_unit"]
 
 
 REGISTERS = ("zero", "ra", "sp", "gp", "tp", "t0", "t1", "t2", "s0", "s1",
@@ -46,6 +46,9 @@ _SILENT = ("fence", "nop", "unimp", "ebreak", "ecall", "csrw", "csrs", "csrc", "
            "csrci")
 _NUMBERS = {f"x{number}": name for number, name in enumerate(REGISTERS)} | {"fp": "s0"}
 _OPCODES = {"CUSTOM_0": CUSTOM_0, "CUSTOM_1": CUSTOM_1}
+#: Another name of a function.
+ALIAS = re.compile(r"^(?:\s*\.set\s+)?([\w.$]+)(?: =|,) ([\w.$]+)$", re.MULTILINE)
+
 _THREAD_ID = ("thread_id", int(Csr.THREAD_ID))
 
 
@@ -59,6 +62,8 @@ class AsmLine:
         Whether Clang's comment says that it saves a register to the stack or brings it back.
     inline : bool
         Whether it comes from the C program's own assembly.
+    moved : bool
+        Whether the second scratch register stands for the first in it.
     """
     text: str
     name: str
@@ -67,6 +72,7 @@ class AsmLine:
     line: int = 0
     spills: bool = False
     inline: bool = False
+    moved: bool = False
 
     @property
     def where(self):
@@ -203,11 +209,24 @@ class AsmFunction:
     name: str
     file: str  #: The C file.
     items: list  #: str or AsmLine.
+    moved: bool = False  #: Whether Clang's values in the scratch register were moved to a slot.
 
     @property
     def lines(self):
         """Its instructions."""
         return [item for item in self.items if isinstance(item, AsmLine)]
+
+    def free_scratch(self):
+        """Let the second scratch register stand for the first where Clang has values in it, which
+        it does for floats though it is told not to. The values lie in a slot."""
+        for number, item in enumerate(self.items):
+            if isinstance(item, AsmLine) and not item.inline and SCRATCH in item.mentioned():
+                def other(text):
+                    return re.sub(rf"\b{SCRATCH}\b", GLOBAL_SCRATCH, text)
+                self.items[number] = dataclasses.replace(
+                    item, text=other(item.text), operands=tuple(map(other, item.operands)),
+                    moved=True)
+                self.moved = True
 
     def refuse(self, line, reason):
         """The error for an instruction that cannot be made right."""
@@ -225,6 +244,13 @@ class AsmUnit:
     @property
     def functions(self):
         return [part for part in self.parts if isinstance(part, AsmFunction)]
+
+    @functools.cached_property
+    def defined(self):
+        """The names of its functions and of its data."""
+        return {*self.aliases, *(function.name for function in self.functions)}.union(
+            *(re.findall(r"^\s*\.type\s+([\w.$]+),\s*@object", part, re.MULTILINE)
+              for part in self.parts if isinstance(part, str)))
 
     def taken(self):
         """Names whose addresses are in registers or in memory, among them functions."""
@@ -284,10 +310,10 @@ class _Reader:
 
 def read_unit(text: str, file: str) -> AsmUnit:
     """Read the assembly that Clang made of a C file."""
-    lines = text.splitlines()
+    lines = text.split("\n")
     kinds = dict(re.findall(r"^\s*\.type\s+([\w.$]+),\s*@(\w+)", text, re.MULTILINE))
     shared = frozenset(re.findall(r"^\s*\.(?:globl|weak)\s+([\w.$]+)", text, re.MULTILINE))
-    aliases = dict(re.findall(r"^\s*\.set\s+([\w.$]+),\s*([\w.$]+)\s*$", text, re.MULTILINE))
+    aliases = dict(ALIAS.findall(text))
     files, parts, function, reader = {}, [], None, _Reader({})
     for line in lines:
         files |= _directory(line)

@@ -88,7 +88,7 @@ class Insertion:
                 slots.append(kept)
         for number, kept in enumerate(slots):
             places[kept] = 4 * (number - len(slots))
-        return places, 4 * len(slots)
+        return places, 4 * (len(slots) + function.moved)
 
     def _save(self, kept):
         code = _mask if kept.kind == "mask" else _level
@@ -174,6 +174,16 @@ class Insertion:
             code.append(line.text)
         return code + self._after.get(node, [])
 
+    def _alone(self, line):
+        """An instruction that follows its own line; one that changes the mask gives it back."""
+        if line.moved:
+            access = f"{GLOBAL_SCRATCH}, {-self.slots}({SLOTS})"
+            return [*([f"\tlw\t{access}"] if GLOBAL_SCRATCH in line.read else []), line.text,
+                    *([f"\tsw\t{access}"] if GLOBAL_SCRATCH in line.written else [])]
+        if not line.sets_mask:
+            return [line.text]
+        return [_mask(SCRATCH), line.text, _warp(WarpOp.TMC, rs1=SCRATCH)]
+
     def _leave(self):
         """What comes before a return, or in place of it."""
         back = [f"\taddi\t{SLOTS}, {SLOTS}, {-self.slots}"] if self.slots else []
@@ -193,7 +203,7 @@ class Insertion:
             return self._leave()
         if line.ends_block:
             return [*self._after.get(node, []), line.text]
-        return [*_alone(line), *self._after.get(node, [])]
+        return [*self._alone(line), *self._after.get(node, [])]
 
     def _start(self, node):
         if node == ENTRY:
@@ -220,19 +230,12 @@ class Insertion:
                 if not begun:
                     out += self._start(node)
                     begun = True
-                out += self._last(node, item) if item is last else _alone(item)
+                out += self._last(node, item) if item is last else self._alone(item)
             if not begun:
                 out += self._start(node) + (self._after.get(node, []) if node != ENTRY else [])
         end = next((place for place in reversed(range(len(out)))
                     if out[place].startswith(".Lfunc_end")), len(out) - 1)
         return out[:end] + self._stubs + out[end:]
-
-
-def _alone(line):
-    """An instruction that follows its own line; one that changes the mask gives it back."""
-    if not line.sets_mask:
-        return [line.text]
-    return [_mask(SCRATCH), line.text, _warp(WarpOp.TMC, rs1=SCRATCH)]
 
 
 def condition(line, taken=None):

@@ -41,6 +41,9 @@ def _reason(line):
                 "would not know where lanes are")
     if line.inline and any(name in _RESERVED for name in line.written):
         return f"assembly that writes {', '.join(_RESERVED)}, which the pass uses"
+    taken = not line.inline and not line.moved and not line.mentioned().isdisjoint(_RESERVED)
+    if taken or (line.moved and (line.ends_block or line.is_call)):
+        return f"Clang uses one of {', '.join(_RESERVED)} here, which the pass needs"
     return None
 
 

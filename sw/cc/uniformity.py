@@ -91,6 +91,7 @@ class Analysis:
 
     def __init__(self, function, taken):
         self.function, self.taken = function, taken
+        function.free_scratch()
         self.flow = AsmFlow(function)
         self.arguments = set(ARGUMENTS) if taken else {"a0"} if function.name == "main" \
             else set()

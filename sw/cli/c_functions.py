@@ -17,8 +17,9 @@ OPTION = option("c", int, "C", "Compare N random functions of C in all lanes wit
 #: Functions of a program.
 _EACH = 10
 
-#: The ways of compiling that programs take in turn: (branches that part lanes, level).
-_WAYS = (("found", "2"), ("found", "1"), ("found", "s"), ("all", "2"), ("found", "3"))
+#: The ways of compiling that programs take in turn: (branches that part lanes, level, floats).
+_WAYS = (("found", "2", "full"), ("found", "1", "none"), ("found", "s", "full"),
+         ("all", "2", "none"), ("found", "3", "full"), ("all", "0", "full"))
 
 
 def run(count, seed, json):
@@ -36,8 +37,9 @@ def run(count, seed, json):
     differences, done = [], 0
     with progress_display() as (show, _):
         while done < count:
-            parted, level = _WAYS[seed % len(_WAYS)]
-            found = compare(seed, min(_EACH, count - done), config, parted=parted, level=level)
+            parted, level, floats = _WAYS[seed % len(_WAYS)]
+            found = compare(seed, min(_EACH, count - done), config.replace(float=floats),
+                            parted=parted, level=level)
             if found is not None:
                 differences.append(vars(found))
                 out.say(f"seed {seed}, branches {parted}, level {level}: {found.reason}")

@@ -21,7 +21,8 @@ LARGE = TINY.replace(imem_bytes=1 << 20)
 
 @pytest.mark.parametrize("seed", range(5))
 def test_functions(seed):
-    assert compare(seed, 10, LARGE) is None
+    config = LARGE.replace(float="full") if seed == 2 else LARGE
+    assert compare(seed, 10, config) is None
 
 
 def test_all_parted():
@@ -35,9 +36,10 @@ def test_rtl():
 
 def test_functions_are_general():
     """The functions of a few seeds have every construct."""
-    text = "".join(functions(seed, 10) for seed in range(5))
+    text = "".join(functions(seed, 10, True) for seed in range(5))
     for word in ("switch (", "goto ", "break;", "continue;", "&&", "||", "do {", "while (",
-                 "for (", "return ", "pointer(", "m[8] -= 20"):
+                 "for (", "return ", "pointer(", "m[8] -= 20", "table[", "(int)(g",
+                 "w /= ", "t[(unsigned)", "} while (--i"):
         assert word in text, word
 
 
