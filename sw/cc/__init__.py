@@ -10,6 +10,7 @@ PRED where lanes may part (docs/c.md):
 :mod:`sw.cc.refusals`      what cannot be made right, by function and line
 :mod:`sw.cc.joins`         where lanes part, where they meet, and where levels and masks are saved
 :mod:`sw.cc.insertion`     the instructions of that plan
+:mod:`sw.cc.runtime`       the libraries of the ziglang wheel
 :mod:`sw.cc.driver`        files in, ELF file out
 :mod:`sw.cc.signatures`    the functions of a program and the types of their parameters
 :mod:`sw.cc.host`          launches from Python

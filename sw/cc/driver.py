@@ -1,13 +1,14 @@
 """From C files to an ELF file: Clang, the pass, the assembler and the linker of the ziglang wheel.
 
-Nothing of a program escapes the pass but the start-up code: what Clang calls by itself, such as the
-division of 64-bit numbers, is C of ``sw/cc/library`` and goes through the pass as well. A function
-that is missing is an error.
+Nothing of a program escapes the pass but the start-up code: what Clang calls by itself, and what a
+program calls of a C library, goes through the pass as well, be it C of ``sw/cc/library`` or of the
+wheel (:mod:`sw.cc.runtime`). A function that is missing is an error.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import functools
 import pathlib
 import re
 import subprocess
@@ -20,6 +21,7 @@ from sim.toolchain import ToolError, ziglang
 from sw.cc import refusals
 from sw.cc.assembly import read_unit
 from sw.cc.insertion import LEAST_FRAME, Counts, Insertion
+from sw.cc.runtime import INCLUDE, ROOTS, ZigLibrary, c_flags, c_sources
 from sw.cc.uniformity import WholeProgram
 
 if TYPE_CHECKING:
@@ -37,14 +39,15 @@ _FILES = {
     LIBRARY / "memory.c": ("memcpy", "memmove", "memset", "memcmp", "strlen"),
     LIBRARY / "divide32.c": ("__udivsi3", "__umodsi3", "__divsi3", "__modsi3"),
     LIBRARY / "divide64.c": ("__udivdi3", "__umoddi3", "__divdi3", "__moddi3", "__udivmoddi4"),
+    LIBRARY / "errno.c": ("__errno_location",),
     LIBRARY / "bits.c": ("__ashldi3", "__lshrdi3", "__ashrdi3", "__muldi3"),
     _EXEC / "printf.c": ("printf",),
-    _EXEC / "console.c": ("_write", "_sbrk", "_read", "_close", "_lseek", "_fstat", "_isatty",
-                          "_kill", "_getpid"),
+    _EXEC / "console.c": ("each_lane", "_write", "_sbrk", "_read", "_close", "_lseek", "_fstat",
+                          "_isatty", "_kill", "_getpid"),
 }
 
-#: Functions that Clang calls for floating point begin or end like this.
-_FLOATS = re.compile(r"__(\w*[sd]f[23]|fix\w*|float\w*|\w*[sdt]f\w*|gt|lt|ge|le|eq|ne)[a-z0-9]*$")
+#: Comments of Clang show bytes as they are.
+_ENCODING = "utf-8", "surrogateescape"
 
 _FLAGS = ("--target=riscv32-unknown-elf", "-mabi=ilp32", "-ffreestanding", "-nostdlibinc",
           "-mno-relax", "-mno-save-restore", "-mno-outline", "-ffixed-x31", "-fno-jump-tables",
@@ -186,23 +189,31 @@ def _missing(units):
 
 
 def _with_library(units, clang):
-    """The units, and those of the library that they need."""
-    units, left = list(units), dict(_FILES)
+    """The units, and those of the libraries that they need."""
+    own, left, libraries, wanted = list(units), dict(_FILES), {}, set()
     while True:
+        units = [*own, *libraries.values()]
         missing = _missing(units)
         named = missing.keys() | set().union(*(unit.taken() for unit in units))
-        file = next((file for file, names in left.items() if named & set(names) - {
-            function.name for unit in units for function in unit.functions}), None)
-        if file is None:
+        known = set().union(*(unit.defined for unit in own))
+        file = next((file for file, names in left.items() if named & set(names) - known), None)
+        if file is not None:
+            del left[file]
+            own.append(clang.compile(file))
+            continue
+        if named <= wanted:
             break
-        del left[file]
-        units.append(clang.compile(file))
+        wanted |= named
+        for library in clang.libraries:
+            unit = library.unit(wanted, known)
+            if unit is not None:
+                libraries[library] = unit
+        for unit in libraries.values():
+            known |= unit.defined
+        sources = {clang.sources[name] for name in wanted - known if name in clang.sources}
+        own += [clang.compile(source) for source in sorted(sources)]
     for name, (function, line) in missing.items():
-        reason = f"calls {name}, which no file defines"
-        if _FLOATS.match(name):
-            reason = ("calls for floating point that the hardware lacks: float needs "
-                      "--set float=full or half, and there is no double")
-        raise function.refuse(line, reason)
+        raise function.refuse(line, f"calls {name}, which no file defines")
     return units
 
 
@@ -214,8 +225,18 @@ class _Clang:
         if found is None:
             raise ToolError("no C compiler for RISC-V: there is no ziglang wheel for this platform")
         self._program, self._config, self._choices = found[0], config, choices
+        self._lib = self._program.parent / "lib"
         self._march = "-march=rv32" + ("ia_zmmul" if config.divider == "none" else "ima") \
             + "_zacas" + "_zfinx" * config.floats
+        features = ("+zmmul" if config.divider == "none" else "+m") + "+a" \
+            + "+zfinx" * config.floats
+        self.libraries = [ZigLibrary(*found, name, features, choices.optimisation in ("s", "z"))
+                          for name in ROOTS]
+
+    @functools.cached_property
+    def sources(self):
+        """C files of the library by the names of their functions."""
+        return c_sources(self._lib)
 
     def _run(self, tool, *words):
         """Run a tool of zig. Returns its exit code and its messages."""
@@ -227,17 +248,19 @@ class _Clang:
         """The unit of a C file."""
         choices = self._choices
         own = source in _FILES
+        more = c_flags(self._lib) if self._lib in source.parents else []
         with tempfile.TemporaryDirectory() as folder:
             target = pathlib.Path(folder, "unit.s")
             code, messages = self._run(
                 "clang", *_FLAGS, *["-g"] * (not own), self._march,
-                f"-O{choices.optimisation}", "-resource-dir", self._program.parent / "lib",
-                "-I", LIBRARY,
+                f"-O{choices.optimisation}", "-resource-dir", self._lib,
+                "-I", LIBRARY, *more,
                 *(word for folder in choices.folders for word in ("-I", folder)),
+                *(word for name in INCLUDE for word in ("-isystem", self._lib / "libc" / name)),
                 *(f"-D{define}" for define in choices.defines), "-S", source, "-o", target)
             if code:
                 raise UserError(_first_error(messages) or f"{source}: Clang failed")
-            return read_unit(target.read_text(), str(source))
+            return read_unit(target.read_bytes().decode(*_ENCODING), str(source))
 
     def link(self, texts, target, parts):
         """Assemble the texts and link them with the start-up code."""
@@ -247,7 +270,7 @@ class _Clang:
             sources = [LIBRARY / "start.S"]
             for number, text in enumerate(texts):
                 sources.append(folder / f"unit{number}.s")
-                sources[-1].write_text(text)
+                sources[-1].write_bytes(text.encode(*_ENCODING))
             objects = []
             for number, source in enumerate(sources):
                 objects.append(folder / f"{number}.o")

@@ -7,13 +7,15 @@ refused                   test_refused: function, line and reason; test_other_fi
 uniform code              test_uniform_code_is_unchanged
 stacks                    test_stack
 faults of the rules       test_faults: each rule of the pass is needed
-library                   test_library, test_heap
+library                   test_library, test_heap; test_wheel: of the wheel, and soft floats
+registers                 test_many_floats: more than Clang leaves to the pass
 ========================  ========================================================================
 """
 
 import contextlib
 import ctypes
 import itertools
+import math
 import re
 import subprocess
 
@@ -80,7 +82,10 @@ def test_rtl(tmp_path):
 @pytest.mark.parametrize("source, reason", [
     ("short s;\nint main(int lane) { return\n__atomic_fetch_add(&s, 1, 0); }",
      r"program.c:6: in main: lr.w: the hardware has no such instruction"),
-    ("float s; int main(int lane) { s *= 3; }", "in main: calls for floating point"),
+    ("#include <setjmp.h>\njmp_buf b; int main(int lane) { return setjmp(b); }",
+     "in main: calls setjmp, which no file defines"),
+    ("#include <stdlib.h>\nvoid *p; int main(int lane) { p = malloc(lane); }",
+     "in main: calls malloc, which no file defines"),
     ("void g(int); int main(int lane) { g(3); }", "in main: calls g, which no file defines"),
     ("void exit(int); int main(int lane) { if (lane & 1) exit(3); }",
      "in main: calls exit, which no file defines"),
@@ -201,6 +206,54 @@ out[lane] = (int)(q >> 32) ^ b.x[19] ^ (1000 / (lane + 1)); }
                                 ^ 1000 // (lane + 1))) for lane in LANES]
     for config in (LARGE, LARGE.replace(divider="none")):
         assert lanes(tmp_path, source, config) == right
+
+
+def test_wheel(tmp_path):
+    """Doubles, floats without hardware for them, sorting, strings and mathematics."""
+    source = HEAD + """
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+static int less(const void *a, const void *b) { return *(const int *)a - *(const int *)b; }
+int main(int lane) { int x[9]; for (int i = 0; i < 9; i++) x[i] = i * (lane + 2) % 9;
+qsort(x, 9, sizeof *x, less); double d = 1; float f = 2;
+for (int i = 0; i < lane; i++) { d = d / 3 + 0.25; f *= d > 0.5 ? 1.5f : -0.75f; }
+char text[20] = "12345"; text[lane % 5] = 0; strcat(text, "7");
+out[lane] = x[lane] * 1000000 + atoi(text) + (int)(d * 1e6) * 7 + (int)(f * 1000)
++ (int)(pow(d, 2.5) * 1000) + (int)(sin(lane) * 1000); }
+"""
+    right = []
+    for lane in LANES:
+        d, f = 1.0, 2.0
+        for _ in range(lane):
+            d = d / 3 + 0.25
+            f *= 1.5 if d > 0.5 else -0.75
+        right.append(sorted(i * (lane + 2) % 9 for i in range(9))[lane] * 1000000
+                     + int("12345"[:lane % 5] + "7") + int(d * 1e6) * 7 + int(f * 1000)
+                     + int(d ** 2.5 * 1000) + int(math.sin(lane) * 1000))
+    assert lanes(tmp_path, source, LARGE) == right
+
+
+def test_many_floats(tmp_path):
+    """Clang has floats in a register of the pass when it has no other."""
+    count, config = 28, LARGE.replace(float="full")
+    file = tmp_path / "floats.c"
+    file.write_text("\n".join([
+        "#pragma STDC FP_CONTRACT OFF", "void f(int n, const float *x, float *y) {",
+        'int i; __asm__("csrr %0, 0xCC0" : "=r"(i));',
+        *(f"float v{k} = x[{k}] + i;" for k in range(count)), "for (int k = 0; k < i + n; k++) {",
+        *(f"v{k} *= v{(k + 1) % count}; if (v{k} > 9) v{k} -= 8;" for k in range(count)),
+        "}", "y[i] = " + " + ".join(f"v{k}" for k in range(count)) + "; }"]))
+    x, y = np.arange(count, dtype=np.float32) % 7 / 4, np.zeros(4, np.float32)
+    with Device.functional(config) as device:
+        device.launch(compile_c(file, config=config).f, n=1, x=x, y=y)
+    for lane in range(4):
+        value = x + np.float32(lane)
+        for _ in range(lane + 1):
+            for k in range(count):
+                value[k] *= value[(k + 1) % count]
+                value[k] -= 8 * (value[k] > 9)
+        assert y[lane] == np.add.accumulate(value)[-1]
 
 
 def test_heap(tmp_path):
