@@ -11,6 +11,8 @@ rows                  test_first_edge: the first edge that passes a condition en
 advance               test_in_advance: a loop's first operator rides on the kernel that makes its
                       set, also where the set becomes empty, and where the host counts between
 sets                  test_many_sets: sets that live side by side, under several names;
+                      test_most_sets: how many a kernel has; test_marks: tracked words that
+                      need no memory;
                       test_numbers: a number of the host that an argument has no room for
 frontiers             test_frontiers, test_splits, test_turns, test_no_rows: the kinds of sets;
                       test_deduplication; test_known_by_words; test_refused; test_hybrids,
@@ -350,6 +352,48 @@ def sets(edges: edgeset):
     ("vm", "push"), ("em", "push"), ("vm", "pull"), ("strict", "push")])
 def test_many_sets(schedule, direction, tmp_path):
     run(SETS, tmp_path, schedule=schedule, direction=direction)
+
+
+@pytest.mark.parametrize("of, most", [("s", 2), ("vertices", 3)])
+def test_most_sets(of, most):
+    """A kernel reads and makes three sets at most: filters beyond them have one of their own."""
+    numbers = range(5)
+    lines = ["def hit(src, dst): x[dst] += 1", "s = vertexset(0, 3)", "edges.from_(s).apply(hit)",
+             *(f"def f{i}(v): return x[v] > {i}" for i in numbers),
+             *(f"def g{i}(v): y{i}[v] = 1" for i in numbers),
+             *(f"s{i} = {of}.where(f{i})" for i in numbers),
+             *(f"s{i}.apply(g{i})" for i in numbers)]
+    found = kernels("@program\ndef p(edges: edgeset):\n    x = vector(uint, 0)\n" + "".join(
+        f"    y{i} = vector(uint, 0)\n" for i in numbers) + "".join(
+        f"    {line}\n" for line in lines) + "    return y0, y1, y2, y3, y4\n")
+    assert max(name.count("where") for name in found) == most
+    assert sum(name.count("where") for name in found) == len(numbers)
+
+
+@pytest.mark.parametrize("before, behind, word, marks", [
+    ("pass", "vertices.apply(clear)", "False", 1), ("pass", "s.apply(clear)", "False", 0),
+    ("pass", "vertices.apply(clear)", "True", 0), ("pass", "vertices.apply(note)", "False", 0),
+    ("s.apply(clear)", "vertices.apply(clear)", "False", 1)])
+def test_marks(before, behind, word, marks):
+    """What tells a round's vertices needs no word of memory, if nobody else reads it, and each
+    round begins with the word that an edge changes."""
+    found = algorithm_of(read_text(f"""
+@program
+def p(edges: edgeset):
+    hit = vector(bool, False)
+    x = vector(uint, 0)
+    def f(src, dst): hit[dst] |= True
+    def clear(v): hit[v] = {word}
+    def note(v): x[v] = x[v] + 1
+    s = vertexset(0)
+    for i in range(3):
+        {before}
+        s = edges.from_(s).apply_modified(f, hit)
+        s.apply(note)
+        {behind}
+    return x
+"""))(graph())
+    assert len(found.dependence.marks) == marks
 
 
 SIZES = """
