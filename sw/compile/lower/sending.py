@@ -70,22 +70,22 @@ def sent_word(node, function, loops, has_value, **more) -> SentWord:
     **more
         Fields of the record that this does not say.
     """
-    fact, fails = known(node, facts.Drops), known(node, facts.Fails)
+    fact, fails, found = known(node, facts.Drops), known(node, facts.Fails), effects(function)
     keys = ("any", "value") if has_value else ("any", "source")
     drops = bool(
         fact and fact.by in keys and "elsewhere" not in known(node, facts.Needs).test
-        and all(_alike(test, effect, function, fact.by)
-                for effect in effects(function) for test in effect.conditions))
+        and all(_alike(test, found, function, fact.by)
+                for effect in found for test in effect.conditions))
     # A table keeps what it has seen in the rounds of a loop that is performed once.
     forgets = drops and not (fact and fact.ever and fails is not None and len(loops) == 1)
     return SentWord(value=has_value, late=node.to_filter is not None, drops=drops, forgets=forgets,
                     work=f"{function.name} (line {function.position.line})", **more)
 
 
-def _alike(test, effect, function, key):
+def _alike(test, found, function, key):
     """Whether a condition that refuses an edge also refuses edges with the same destination and a
-    key that is not smaller."""
-    if key == "value" and is_improvement(test, effect):
+    key that is not smaller. ``found`` has the effects of the edge, which have one key."""
+    if key == "value" and any(is_improvement(test, effect) for effect in found):
         return True
     source, _, *weights = function.parameters
     return not any(_is_local(part, name) for part in ir.walk(test) for name in (source, *weights))

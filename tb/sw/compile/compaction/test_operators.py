@@ -118,6 +118,41 @@ def widest(edges: edgeset, source: vertex = 0):
         frontier = edges.from_(frontier).apply_modified(relax, width)
     edges.apply(step)
     return width, hops
+
+
+@program
+def labels(edges: edgeset):
+    '''The smallest vertex that leads to each vertex, and whether it is another.'''
+    label = vector(vertex, lambda v: v)
+    other = vector(uint, 0)
+
+    def lower(src, dst):
+        if label[src] < label[dst]:
+            label[dst].min(label[src])
+            other[dst].max(1)
+
+    changed = vertices
+    while changed:
+        changed = edges.from_(changed).apply_modified(lower, label)
+    return label, other
+
+
+@program
+def marked(edges: edgeset):
+    '''As labels, but a vertex without a smaller one may be marked, too.'''
+    label = vector(vertex, lambda v: v)
+    other = vector(uint, 0)
+    last = vector(vertex, lambda v: v)
+
+    def lower(src, dst):
+        label[dst].min(label[src])
+        if label[src] > last[dst]:
+            other[dst].max(1)
+
+    changed = vertices
+    while changed:
+        changed = edges.from_(changed).apply_modified(lower, label)
+    return label, other
 """
 
 
@@ -147,7 +182,8 @@ def symmetric(name="random"):
 
 
 @pytest.mark.parametrize("schedule", SCHEDULES)
-@pytest.mark.parametrize("program", ["bc", "kcore", "mis", "nearest", "lengths"])
+@pytest.mark.parametrize("program", ["bc", "kcore", "mis", "nearest", "lengths", "labels",
+                                     "marked"])
 @pytest.mark.sample(16)
 def test_programs(programs, program, schedule):
     for seed, name in enumerate(("random", "dense", "star", "loops", "one row")):
@@ -204,6 +240,10 @@ def test_what_a_unit_may_drop(programs):
     assert find.drops and find.forgets          # the loop is performed three times
     relax, count = sent(programs("lengths"), graph)
     assert relax.drops and not relax.forgets and not count.drops
+    lower, = sent(programs("labels"), graph)
+    assert lower.drops          # an edge that brings less marks its end, too
+    lower, = sent(programs("marked"), graph)
+    assert not lower.drops
 
 
 @pytest.mark.parametrize("schedule", ["scu-enhanced", "scu-stream"])
