@@ -42,6 +42,9 @@ _WORDS = 8
 #: Arrays begin at multiples of this, the largest line.
 _ALIGNMENT = 64
 
+#: What lies on both sides of an array. A kernel that writes there has left the array.
+_GUARD = np.full(_ALIGNMENT // 4, 0xdeadbeef, np.uint32)
+
 
 def compile_c(*files: Any, config: HardwareConfig | None = None, **choices: Any) -> CProgram:
     """Compile C files for all lanes.
@@ -119,7 +122,7 @@ class _Memory:
     def __init__(self, executable, config):
         self._next = executable.symbol("__stacks_end").address
         self._end = MemoryMap.GLOBAL + config.memory_bytes
-        self._arrays = {}
+        self._arrays, self._names = {}, []
         self.contents = []          # (address, array, whether it comes back)
 
     def place(self, array, comes_back, what):
@@ -129,14 +132,39 @@ class _Memory:
             address, _, already = self.contents[number]
             self.contents[number] = address, array, already or comes_back
             return address
-        address = -(-self._next // _ALIGNMENT) * _ALIGNMENT
-        self._next = address + array.nbytes
+        address = -(-self._next // _ALIGNMENT) * _ALIGNMENT + _GUARD.nbytes
+        self._next = address + array.nbytes + _GUARD.nbytes
         if self._next > self._end:
             raise UserError(f"{what}: {array.nbytes} bytes at 0x{address:08x} do not fit in the "
                             f"memory, which ends at 0x{self._end:08x}; use a larger memory_bytes")
         self._arrays[id(array)] = len(self.contents)
+        self._names.append(what)
         self.contents.append((address, array, comes_back))
         return address
+
+
+    def _guards(self):
+        """The addresses of the guards, each with the name of its array and which side it is."""
+        for (address, array, _), what in zip(self.contents, self._names):
+            yield address - _GUARD.nbytes, what, "before the start"
+            yield address + -(-array.nbytes // 4) * 4, what, "behind the end"
+
+    def write(self, machine):
+        """Write arrays and guards."""
+        for address, array, _ in self.contents:
+            machine.write_memory(address, _as_words(array))
+        for address, _, _ in self._guards():
+            machine.write_memory(address, _GUARD)
+
+    def read(self, machine):
+        """Fill the arrays that come back. Raises RunError if the kernel has written beside one."""
+        for address, what, side in self._guards():
+            if (machine.read_memory(address, len(_GUARD)) != _GUARD).any():
+                raise RunError(f"{what}: the kernel has written {side} of the array")
+        for address, array, comes_back in self.contents:
+            if comes_back:
+                found = machine.read_memory(address, -(-array.nbytes // 4))
+                array.reshape(-1).view(np.uint8)[:] = found.view(np.uint8)[:array.nbytes]
 
 
 class CKernel:
@@ -171,7 +199,7 @@ class CKernel:
             An argument is missing or unknown, or its type, range or size is not that of the
             function. Nothing has run.
         RunError
-            The program stopped with an error, or at the limit.
+            The program stopped with an error, or at the limit, or it has written beside an array.
         """
         executable = load_elf(self.program.path, config)
         executable.check_units(config)
@@ -187,8 +215,7 @@ class CKernel:
         for address, content in image:
             machine.write_memory(address, content)
         machine.write_memory(block, np.array([self.signature.address, *words], np.uint32))
-        for address, array, _ in memory.contents:
-            machine.write_memory(address, _as_words(array))
+        memory.write(machine)
         machine.load_program(executable.words)
         machine.clear_counters()
         if launched is not None:
@@ -204,10 +231,7 @@ class CKernel:
                            error.counters) from error
         counters = machine.counters()
         machine.flush()
-        for address, array, comes_back in memory.contents:
-            if comes_back:
-                found = machine.read_memory(address, -(-array.nbytes // 4))
-                array.reshape(-1).view(np.uint8)[:] = found.view(np.uint8)[:array.nbytes]
+        memory.read(machine)
         return CLaunch(cycles_of(counters) if "cycles" in counters else 0,
                        counters.get("instructions", 0), counters, _text(executable, machine))
 
@@ -272,7 +296,11 @@ def _number(parameter, value, where):
     if dtype.kind == "f":
         if not isinstance(value, (int, float, np.integer, np.floating)):
             raise UserError(f"{where}: must be a number, not {value!r}")
-        content = np.array([value], dtype).tobytes()
+        with np.errstate(over="ignore"):
+            given = np.array([value], dtype)
+        if np.isinf(given[0]) and not np.isinf(value):
+            raise UserError(f"{where}: {value} does not fit in a {parameter.text}")
+        content = given.tobytes()
     else:
         if (isinstance(value, bool) and dtype.kind != "b") or \
                 not isinstance(value, (bool, int, np.integer, np.bool_)):

@@ -59,11 +59,12 @@ class _Types:
 
     def read(self, entry):
         """``(text, dtype, constant, entry of what a pointer points to)`` of a type."""
-        constant = False
+        constant, named = False, ""
         while entry is not None and entry.tag in (
                 "DW_TAG_const_type", "DW_TAG_volatile_type", "DW_TAG_restrict_type",
-                "DW_TAG_typedef"):
+                "DW_TAG_typedef", "DW_TAG_array_type"):
             constant = constant or entry.tag == "DW_TAG_const_type"
+            named = _name(entry) or named
             entry = _type_of(entry)
         if entry is None:
             return "void", None, constant, None
@@ -78,7 +79,8 @@ class _Types:
             return _name(entry), np.dtype(f"{kind}{size}"), constant, None
         if entry.tag == "DW_TAG_enumeration_type":
             return f"enum {_name(entry)}", np.dtype(f"u{size}"), constant, None
-        return f"{entry.tag[7:-5]} {_name(entry)}", None, constant, None
+        named = f"struct {_name(entry)}" if _name(entry) else named or entry.tag[7:-5]
+        return named, None, constant, None
 
     def parameter(self, entry):
         """The :class:`CParameter` of an entry of DWARF."""

@@ -29,6 +29,7 @@ void types(long long a, signed char b, _Bool c, enum kind d, unsigned short *e, 
 void reads(const int *x, int *y) { if (lane() == 3) y[0] = x[1 << 28]; }
 struct pair { int a, b; };
 void by_value(struct pair p, int *y) { y[0] = p.a; }
+void scale(float a, int y[][2]) { y[0][0] = a != 0; }
 void many(long long a, long long b, long long c, long long d, int *y) { y[0] = a; }
 """
 
@@ -85,7 +86,10 @@ FROZEN.flags.writeable = False
     ("saxpy", {"n": -1}, "n: -1 is not from 0 to 4294967295"),
     ("saxpy", {"n": 2.5}, "n: must be an integer, not 2.5"),
     ("saxpy", {"n": None, "m": 3}, "no parameter 'm'"), ("saxpy", {"a": None}, "'a' is missing"),
-    ("nosuch", {}, "no function 'nosuch'; there are: by_value, many, reads, saxpy, types"),
+    ("nosuch", {}, "no function 'nosuch'; there are: by_value, many, reads, saxpy, scale, "
+     "types"),
+    ("scale", {"n": None, "x": None, "a": -1e300}, "a: -1e.300 does not fit in a float"),
+    ("scale", {"n": None, "x": None, "y": X.astype(np.int64)}, "of int64, must be of int32"),
     ("by_value", {"n": None, "a": None, "x": None, "p": 1}, "p: a struct.* cannot be passed"),
     ("many", {"n": None, "x": None, "b": 1, "c": 1, "d": 1}, "9 words of arguments"),
 ])
@@ -100,6 +104,8 @@ def test_errors(program, device):
     with pytest.raises(RunError, match=r"reads: core 0, warp 0, lane 3 stopped at PC .*, in reads"
                        r".* \(.*kernels.c:9\): a load from an unmapped address"):
         device.launch(program.reads, x=X, y=X.copy())
+    with pytest.raises(RunError, match="y: the kernel has written behind the end of the array"):
+        device.launch(program.saxpy, n=11, a=1, x=X, y=X.copy())
     with pytest.raises(RunError, match="limit"):
         device.launch(program.saxpy, n=10, a=1, x=X, y=X.copy(), max_cycles=10)
     with pytest.raises(UserError, match="compile: no C file"):
