@@ -5,6 +5,8 @@ nothing in the loop makes it true again. That is decided by putting what is stor
 word in T.
 """
 
+import itertools
+
 from sw.lang import graph_ir as ir
 from sw.lang.effects import effects, replaced, stored
 from sw.lang.facts import (SELF, Changes, Closed, Drops, Fails, Membership, OneWay, Settles,
@@ -159,11 +161,12 @@ class _Operator(OperatorParts):
                            f"where {self._node.to_filter} is true, and no edge brings that")
         fresh = self._begins_fresh(tracking, WORD - 1 if kind == "min" else 0)
         return Changes(by="atomic", fresh=fresh, why=f"{kind} moves one way" + fresh * (
-            ", from the identity, which is stored again behind"))
+            ", from the identity"))
 
     def _begins_fresh(self, vector, word):
         """Whether a vector has a word at every vertex, whenever the operator begins: it begins so,
-        and what else is stored is stored again at the vertices that the operator changes."""
+        and nothing before the operator writes it; or the word is stored again at the vertices that
+        the operator changes."""
         def restores(node):
             return isinstance(node, ir.VertexSetIterator) and all(
                 effect.kind == "store" and isinstance(effect.value, ir.Literal)
@@ -172,7 +175,13 @@ class _Operator(OperatorParts):
                 if effect.vector == vector)
 
         first = self._program.vector(vector).initial
-        if not (isinstance(first, ir.Literal) and int(first.value) == word) or not all(
+        if not (isinstance(first, ir.Literal) and first.value == word):
+            return False
+        if self._loop is None and not any(
+                vector in written(self._program, node) for node in itertools.takewhile(
+                    lambda node: node is not self._node, ir.instructions(self._program.body))):
+            return True
+        if not all(
                 node is self._node or vector not in written(self._program, node) or restores(node)
                 or isinstance(node, ir.WhileLoop | ir.ForLoop | ir.HostBranch)
                 for node in ir.instructions(self._program.body)):

@@ -322,3 +322,21 @@ def test_readers():
             if ast.unparse(node.func) == "known" and node.args}
     kinds = {kind.__name__ for kind in facts.Fact.__subclasses__()}
     assert kinds and kinds - read == {"Settles"}
+
+
+@pytest.mark.parametrize("first, before, fresh", [
+    ("0", "", True), ("0.5", "", False), ("0", "x[3] = 1", False), ("0", "edges.apply(f)", False)])
+def test_fresh_outside_of_loops(first, before, fresh):
+    """An operator that is performed once finds the words of the beginning."""
+    program = analysed(read_text(f"""@program
+def p(edges: edgeset):
+    x = vector(fixed, {first})
+    def f(src, dst): x[dst].max(0.75)
+    def g(v): x[v] = 0
+    {before}
+    s = edges.apply_modified(f, x)
+    s.apply(g)
+    return x
+"""), after=tuple(FACTS)[-1])
+    node = next(node for node in program.body if getattr(node, "tracking", None))
+    assert known(node, facts.Changes).fresh is fresh
