@@ -157,7 +157,7 @@ def test_further_axes(capsys, tmp_path):
     """The further axes are there if they are asked for. The sample runs, and its commands repeat
     its runs."""
     some = ["--only", "algorithm=sssp", "--only", "format=csr", "--only", "schedule=cm",
-            "--only", "block=none"]
+            "--only", "block=none", "--only", "direction=push"]
     few, all_ = (_combinations(tmp_path, *some, *more) for more in ([], ["--all-axes"]))
     assert all_["count"] == 3 * 2 * 2 * few["count"] and all_["working"] > 2 * few["working"]
     found = _runs(tmp_path, *some, "--all-axes", "--functional", "--sample", "5", "--jobs", "1")

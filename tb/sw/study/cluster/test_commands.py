@@ -241,7 +241,7 @@ def test_a_program_that_is_no_cluster(cluster, capsys, monkeypatch):
     monkeypatch.setattr(connection, "_REACH", 1)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         address = f"127.0.0.1:{silent.getsockname()[1]}"
-        for command in (["mutants", "--curated", "--cluster"], ["worker"]):
+        for command in (["campaign", "--cluster"], ["worker"]):
             assert f"the program at {address} is no cluster" in _error(capsys, *command, address)
     with Cluster(cluster.place) as there:
         [address, _] = there.workers
@@ -252,7 +252,7 @@ def test_no_worker(capsys, monkeypatch):
     monkeypatch.setattr(members, "_FIRST", 1)
     with LocalCluster(0) as few:
         assert f"no worker has joined: start one with graphloom worker {few.address}" in _error(
-            capsys, "mutants", "--curated", "--cluster", few.address)
+            capsys, "campaign", "--cluster", few.address)
 
 
 @pytest.mark.parametrize("arguments, message", [

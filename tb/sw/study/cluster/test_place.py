@@ -150,7 +150,7 @@ def test_tls(authorities, capsys):
             [worker] = there.workers
         assert records == {0: {"square": 9}} and worker.startswith("tls://")
         plain = f"127.0.0.1:{few.port}"
-        for command in (["worker", plain], ["mutants", "--curated", "--cluster", plain]):
+        for command in (["worker", plain], ["campaign", "--cluster", plain]):
             assert "or one with TLS, for which --tls-ca" in _error(capsys, *command)
             assert "whose authority has not signed this certificate" in _error(
                 capsys, *command, *_words(others))
