@@ -14,7 +14,7 @@ import re
 from sw.lang import graph_ir as ir
 from sw.lang.faults import ProgramFault, candidates, kinds_of, may_lose
 from sw.lang.types import INFINITY, WORD, Type
-from sw.vm.evaluate import fixed_word
+from sw.vm.evaluate import fixed_word, literal_word
 
 
 __all__ = ["HELPERS", "Faults", "FunctionCode", "literal_words"]
@@ -353,10 +353,8 @@ class FunctionCode:
                 places = self._writer.literals
                 return self._fits(node, "call.literals["
                                         f"{places.setdefault(node, len(places))}]")
-            case ir.Literal(type=Type.FRACTION):
-                return f"{min(round(node.value * WORD), WORD - 1)}u"
             case ir.Literal():
-                return f"{int(node.value)}u"
+                return f"{literal_word(node, 0)}u"
             case ir.Uniform():
                 return self._uniform(node)
             case ir.Local():

@@ -12,7 +12,7 @@ from sw.lang.faults import ProgramFault, candidates, kinds_of, may_lose
 from sw.lang.types import WORD, Type
 
 
-__all__ = ["Evaluator", "fixed_word"]
+__all__ = ["Evaluator", "fixed_word", "literal_word"]
 
 
 _LAST = np.uint64(WORD - 1)
@@ -22,6 +22,15 @@ _HALF = np.uint64(32)
 def fixed_word(value, bits) -> int:
     """The word of a number with these fraction bits, rounded to the nearest, or to even."""
     return round(value * (1 << bits))
+
+
+def literal_word(node, bits) -> int:
+    """The word of a Literal, of a FIXED one with these fraction bits."""
+    if node.type is Type.FIXED:
+        return fixed_word(node.value, bits)
+    if node.type is Type.FRACTION:
+        return min(round(node.value * WORD), WORD - 1)
+    return int(node.value)
 
 
 class Evaluator:
@@ -175,11 +184,8 @@ class Evaluator:
                             self.value(node.right, env, count, inner), env, lost)
 
     def _word(self, node, env):
-        if node.type is Type.FIXED:
-            return self._fits(node, fixed_word(node.value, self._bits), env)
-        if node.type is Type.FRACTION:
-            return min(round(node.value * WORD), WORD - 1)
-        return node.value
+        word = literal_word(node, self._bits)
+        return self._fits(node, word, env) if node.type is Type.FIXED else word
 
     def _part(self, node, lanes, env, lost=None):
         inner = None if lost is None else lost[lanes]

@@ -15,7 +15,7 @@ from sw.compile.kernels.kernel import Vertex
 from sw.compile.kernels.reductions import combine, reduce_word
 from sw.lang import graph_ir as ir
 from sw.lang.types import WORD, Type
-from sw.vm.evaluate import fixed_word
+from sw.vm.evaluate import literal_word
 
 
 __all__ = ["Emitter", "Tracked"]
@@ -278,7 +278,7 @@ class Emitter:
         register ``into`` for its result."""
         match node:
             case ir.Literal():
-                return self._k.constant(self._literal(node))
+                return self._k.constant(literal_word(node, self._bits))
             case ir.Uniform():
                 return self._uniform(node)
             case ir.Local():
@@ -342,13 +342,6 @@ class Emitter:
         if node.operation == "==":
             self._a.xori(into, into, 1)
         return into
-
-    def _literal(self, node):
-        if node.type is Type.FIXED:
-            return fixed_word(node.value, self._bits)
-        if node.type is Type.FRACTION:
-            return min(round(node.value * WORD), WORD - 1)
-        return node.value
 
     def _unary(self, node):
         a, word = self._a, self.value(node.operand)

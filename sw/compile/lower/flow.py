@@ -12,7 +12,7 @@ from sw.lang.passes.chain import chained, guarded, stored_for_sure, unconditiona
 from sw.lang.types import Type
 
 
-__all__ = ["WordFlow"]
+__all__ = ["WordFlow", "live_before", "reachable"]
 
 
 class WordFlow:
@@ -42,7 +42,7 @@ class WordFlow:
 
     def __init__(self, program, first, read, collected):
         self._program, self._read = program, read
-        self._events = _reachable(first)
+        self._events = reachable(*first)
         self._constants = self._find_constants(first)
         self.marks = self._find_marks()
         self.defined = {event.node.position: frozenset(
@@ -50,7 +50,7 @@ class WordFlow:
             if self._constants[id(event)].get(vector) == word)
             for event in self._events
             if event.kind == "op" and isinstance(event.node, ir.EdgeSetIterator)}
-        self._live = self._find_live()
+        self._live = live_before(self._events, self._touched)
 
     def live(self, event) -> frozenset:
         """The vectors with words that are read from a step on, before they are all stored."""
@@ -84,20 +84,6 @@ class WordFlow:
         return frozenset(place for place, vector in found.items() if vector not in others)
 
     # Words that are read again
-
-    def _find_live(self):
-        live = {id(event): frozenset() for event in self._events}
-        touched = {id(event): self._touched(event) for event in self._events}
-        changes = True
-        while changes:
-            changes = False
-            for event in reversed(self._events):
-                after = frozenset().union(*(live[id(each)] for each in event.after))
-                read, stored = touched[id(event)]
-                found = after - stored | read
-                if found != live[id(event)]:
-                    live[id(event)], changes = found, True
-        return live
 
     def _touched(self, event):
         """``(read, stored)``: the vectors that a step reads, and of which it stores all words."""
@@ -181,12 +167,27 @@ def _changes(operation, word, value):
             "or": word | value != word}[operation]
 
 
-def _reachable(first):
+def reachable(*first) -> list:
     """The steps that are reached from the first, each once."""
     found, waiting = {}, list(first)
     while waiting:
-        event = waiting.pop()
-        if id(event) not in found:
-            found[id(event)] = event
-            waiting += event.after
+        step = waiting.pop()
+        if id(step) not in found:
+            found[id(step)] = step
+            waiting += step.after
     return list(found.values())
+
+
+def live_before(steps, touched) -> dict:
+    """{id of a step: what is read from it on, before it is written}. ``touched(step)`` gives what a
+    step reads, and what it writes."""
+    live, uses = {id(step): frozenset() for step in steps}, [touched(step) for step in steps]
+    changes = True
+    while changes:
+        changes = False
+        for step, (read, written) in reversed([*zip(steps, uses)]):
+            after = frozenset().union(*(live[id(each)] for each in step.after))
+            found = after - written | read
+            if found != live[id(step)]:
+                live[id(step)], changes = found, True
+    return live

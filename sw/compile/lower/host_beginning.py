@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from base.errors import UserError
+from sw.compile.lower.flow import reachable
 from sw.compile.lower.fuse import in_beginning
 from sw.compile.lower.host_expressions import folded
-from sw.compile.lower.host_steps import reachable, threshold
+from sw.compile.lower.host_steps import threshold
 from sw.compile.lower.machine import RtlMachine
 from sw.lang import graph_ir as ir
 

@@ -10,11 +10,12 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
+from sw.compile.lower.flow import live_before, reachable
 from sw.lang import graph_ir as ir
 from sw.lang.types import Type
 
 
-__all__ = ["HostStep", "reachable", "set_names", "steps", "threshold"]
+__all__ = ["HostStep", "set_names", "steps", "threshold"]
 
 
 @dataclasses.dataclass(eq=False)
@@ -65,17 +66,6 @@ def steps(program, functions) -> HostStep:
     first = _Steps(program).block(program.body, HostStep("end"))
     _find_live(first, functions)
     return first
-
-
-def reachable(first) -> list[HostStep]:
-    """A step and all that may follow."""
-    found, waiting = {}, [first]
-    while waiting:
-        step = waiting.pop()
-        if id(step) not in found:
-            found[id(step)] = step
-            waiting += step.after
-    return list(found.values())
 
 
 class _Steps:
@@ -198,12 +188,6 @@ def _sets(step, functions):
 def _find_live(first, functions):
     """Give each step its ``live``."""
     found = reachable(first)
-    uses = {step: _sets(step, functions) for step in found}
-    changed = True
-    while changed:
-        changed = False
-        for step in found:
-            read, written = uses[step]
-            live = frozenset().union(*(each.live for each in step.after)) - written | read
-            if live != step.live:
-                step.live, changed = live, True
+    live = live_before(found, lambda step: _sets(step, functions))
+    for step in found:
+        step.live = live[id(step)]

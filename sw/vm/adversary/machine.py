@@ -9,10 +9,10 @@ from sw.lang import facts, graph_ir as ir
 from sw.lang.effects import effects
 from sw.lang.facts import SELF, known
 from sw.lang.predicates import has_unknown
-from sw.lang.types import WORD, Type
+from sw.lang.types import Type
 from sw.vm.adversary.code import Code, FalseFact
 from sw.vm.adversary.edges import EdgeTrial
-from sw.vm.evaluate import fixed_word
+from sw.vm.evaluate import fixed_word, literal_word
 from sw.vm.reference import ReferenceMachine
 
 
@@ -130,11 +130,7 @@ class AdversaryMachine(ReferenceMachine):
         return int(value)
 
     def _literal(self, node):
-        if node.type is Type.FIXED:
-            return fixed_word(node.value, self._bits)
-        if node.type is Type.FRACTION:
-            return min(round(node.value * WORD), WORD - 1)
-        return node.value
+        return literal_word(node, self._bits)
 
     def _lists(self):
         return {name: words.tolist() for name, words in self._arrays.items()}
