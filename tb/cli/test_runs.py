@@ -191,7 +191,7 @@ def test_cycle_limit_keeps_the_counters(capsys, tmp_path):
 def test_wave(tmp_path):
     """In a wave, the names of the Weaver's states are text."""
     wave = tmp_path / "run.vcd"
-    assert main(["run", "bfs", "karate", *SMALL, "--wave", str(wave)]) == 0
+    assert main(["run", "bfs", "rmat:scale=3,degree=2,seed=1", *SMALL, "--wave", str(wave)]) == 0
     text = wave.read_text()
     code, = {found[1] for found in re.finditer(
         r"\$var \w+ +\d+ (\S+) fsm_state_text(?: \[\d+:0\])? \$end", text)}

@@ -55,8 +55,10 @@ _SOFTWARE = ("vm", "wm", "cm", "strict", "twc", "etwc", "em")
 @pytest.mark.parametrize("name", ("tiny", "pair"))
 @pytest.mark.parametrize("direction", ("push", "pull"))
 @pytest.mark.parametrize("schedule", _SOFTWARE)
+@pytest.mark.sample(14)
 def test_atomics_that_return_the_old_word(name, schedule, direction):
-    """The words are the same, whether lanes wait for old words or not."""
+    """The words are the same, whether lanes wait for old words or not. A usual run takes each
+    schedule and direction on one of the two machines."""
     for algorithm in ("bfs", "pagerank", "sssp", "cc"):
         plain, waits = (run(name, GRAPHS["odd"], algorithm, schedule, direction=direction,
                             atomics=atomics) for atomics in ATOMICS)
