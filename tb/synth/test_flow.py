@@ -183,7 +183,9 @@ def test_deleted_in_part(tmp_path, monkeypatch):
     monkeypatch.setenv("GRAPHLOOM_CACHE", str(tmp_path))
     first = synthesize(Arrays(), DEVICES["ecp5-85k"], top="arrays")
     (first.folder / "result.json").unlink()
-    again = synthesize(Arrays(), DEVICES["ecp5-85k"], top="arrays")
+    passes = []
+    again = synthesize(Arrays(), DEVICES["ecp5-85k"], top="arrays", heard=passes.append)
+    assert "HIERARCHY" in passes
     assert (again.folder, again.area) == (first.folder, first.area)
     assert (again.folder / "netlist.json").exists()
     assert [path for path in again.folder.parent.iterdir() if path.is_dir()] == [again.folder]
