@@ -73,6 +73,8 @@ NEAR = (
      "sim/harness/*", "tb/sim/test_native.py tb/sim/test_gpu.py tb/sim/test_cores.py"),
     ("sim/trace.py sim/harness/trace.h", "tb/sw/device/trace/test_trace.py"),
     ("sim/native.py", "tb/hw/core/test_trace.py"),
+    ("sw/golden/floating.py",
+     "tb/hw/float/test_floats.py::test_the_model_of_the_instructions"),
     ("sw/golden/results/*", "tb/sw/golden/results/test_results.py"),
     ("sw/vm/arguments.py sw/vm/reach.py", "tb/sw/vm/test_starts.py"),
     ("sim/functional/*", "tb/sim/functional/test_instructions.py "

@@ -4,7 +4,8 @@
 right results              test_right: random graphs; test_wrong_words: unusual ones
 wrong words                test_wrong_words: every word of small results, changed in many ways;
                            test_a_circle_without_weight, test_lengths_that_do_not_fit,
-                           test_all_words_of_another_search, test_a_search_that_stops_early;
+                           test_all_words_of_another_search, test_a_search_that_stops_early,
+                           test_a_depth_without_a_path;
                            test_every_program_has_a_check
 wrong texts                test_wrong_text: programs with a fault; test_runs_of_a_wrong_text: a
                            device and the other machines stop
@@ -153,6 +154,16 @@ def test_a_search_that_stops_early(name, vertex):
     assert CHECKS[name].fault(part, arguments(program, given, part), result.outputs, bits) is None
     found = CHECKS[name].fault(whole, arguments(program, given, whole), result.outputs, bits)
     assert found and vertex in found
+
+
+@pytest.mark.parametrize("depth", [3, 1 << 31, LAST - 1])
+def test_a_depth_without_a_path(depth):
+    """Also one that is negative as a signed number."""
+    graph, program = Graph(3, [0], [1], [1]), programs.find("bfs")
+    words = reference.run(program, graph, source=0).outputs
+    words["depth"][2] = depth
+    found = CHECKS["bfs"].fault(graph, arguments(program, {"source": 0}, graph), words, 0)
+    assert found and f"vertex 2 is {depth}" in found
 
 
 def test_every_program_has_a_check():
