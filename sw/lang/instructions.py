@@ -428,8 +428,9 @@ class ProgramReader:
         name = tree.id if isinstance(tree, ast.Name) else None
         if name is None or self._types.get(name) is not Type.VERTEXSET:
             sets = [name for name, kind in self._types.items() if kind is Type.VERTEXSET]
+            named = "; a set needs a name before it is used" if isinstance(tree, ast.Call) else ""
             self._fail(tree, f"{ast.unparse(tree)!r} is no set of vertices; there are "
-                             f"{', '.join(sets)}")
+                             f"{', '.join(sets)}{named}")
         return name or ""
 
     def _operator(self, call, output, label):

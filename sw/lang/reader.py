@@ -82,7 +82,9 @@ def _read(text, file, name, indent):
             module = ast.parse(text)
     except SyntaxError as error:
         at = Position(file, error.lineno or 1, (error.offset or 1) + indent)
-        raise LanguageError(at, f"this is not Python: {error.msg}") from None
+        hint = "; from is a word of Python, so the step is from_(set)" \
+            if ".from(" in (error.text or "") else ""
+        raise LanguageError(at, f"this is not Python: {error.msg}{hint}") from None
     except ValueError as error:              # a NUL character
         raise LanguageError(Position(file, 1, 1), f"this is not Python: {error}") from None
     except (MemoryError, RecursionError):    # the limits of Python's parser

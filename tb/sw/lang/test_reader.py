@@ -156,6 +156,7 @@ REFUSED = [
     ("edges.from_(vertices).from_(vertices).apply(f)", "1:5", ["'from_' is given twice"]),
     ("edges.from_(x).apply(f)", "1:17", ["'x' is no set", "vertices"]),
     ("edges.from_(vertices=x).apply(f)", "1:5", ["from_ takes no keywords"]),
+    ("edges.from_(vertices.where(f)).apply(f)", "1:17", ["needs a name"]),
     ("w.apply(f)", "1:5", ["'w' is no set of vertices", "vertices"]),
     ("vertices.map(f)", "1:5", ["vertices.apply(function)", "vertices.where(filter)"]),
     ("print(x)", "1:5", ["print(x)", "no operator"]),
@@ -284,6 +285,11 @@ def p(graph: edgeset, a: uint, b: uint = infinity, c: decimal = 0.1, d: bool = T
 def test_no_python(text, place):
     with pytest.raises(LanguageError, match=f"^t:{place}: this is not Python: "):
         reader.read_text(text, "t")
+
+
+def test_the_step_from():
+    with pytest.raises(LanguageError, match=r"not Python: .*; .* from_\(set\)"):
+        reader.read_text("s = edges.from(s).apply(f)\n", "t")
 
 
 def test_files(tmp_path):
