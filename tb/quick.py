@@ -50,7 +50,7 @@ SLOW: dict[str, tuple[str, ...]] = {
         "test_a_process_that_dies"),
     "tb/checks/campaign/test_fuzz.py": ("test_corpus",),
     "tb/checks/campaign/test_mutants.py": ("test_command",),
-    "tb/cli/test_launcher.py": ("test_launcher", "test_extras", "test_without_a_network"),
+    "tb/cli/test_launcher.py": ("test_launcher", "test_extras"),
     "tb/cli/test_new.py": ("test_check",),
     "tb/cli/test_prove.py": ("test_timeout", "test_proof", "test_refuted"),
     "tb/cli/test_reproduce.py": ("test_a_figure_on_a_system_of_its_own",),
