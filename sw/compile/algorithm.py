@@ -155,17 +155,6 @@ class Operator:
     def begin(self, k, base):
         """A lane starts on a base vertex of its own (only if the schedule owns it)."""
 
-    @staticmethod
-    def source_word(k, edge, array, into):
-        """A register with the word of an edge's source in ``array``, the vertex array of that end
-        of the edge. A word that was not gathered before is loaded into ``into()``."""
-        if edge.value is not None:
-            return edge.value
-        source = edge.neighbor if k.direction == "pull" else edge.base
-        into = into()
-        k.a.lw(into, k.pointer(source, array, into))
-        return into
-
     def gather(self, k, edges):
         """Load the data to collect over the edges. Returns one register for each edge. Active lanes
         have all the edges, but for the places of a list or of an active layout behind its end:

@@ -48,6 +48,17 @@ _DST, _SRC, _BASE = 1, 2, 4
 _NONE = (1 << 32) - 1
 
 
+def _source_word(k, edge, array, into):
+    """A register with the word of an edge's source in ``array``; ``into()`` gives one, if the word
+    was not gathered before."""
+    if edge.value is not None:
+        return edge.value
+    source = edge.neighbor if k.direction == "pull" else edge.base
+    into = into()
+    k.a.lw(into, k.pointer(source, array, into))
+    return into
+
+
 @dataclasses.dataclass(frozen=True)
 class Wanted:
     """What a probe asks for."""
@@ -193,7 +204,7 @@ class Probe(Algorithm):
         for index, edge in enumerate(edges):
             word = None
             if self.wanted.sends:
-                word = self.source_word(k, edge, _SENT, lambda i=index: k.a.reg(f"word{i}"))
+                word = _source_word(k, edge, _SENT, lambda i=index: k.a.reg(f"word{i}"))
                 if edge.weight is not None:
                     k.add_word(edge.weight, word, True)
                     word = edge.weight
@@ -223,7 +234,7 @@ class Probe(Algorithm):
         if "sent" in tests:
             bit = a.reg("bit")
             if word is None:
-                word = self.source_word(k, edge, _SENT, lambda: k.a.reg("sent"))
+                word = _source_word(k, edge, _SENT, lambda: k.a.reg("sent"))
             a.srli(bit, word, 2)
             a.andi(bit, bit, 1)
             a.and_(passes, passes, bit)
@@ -248,7 +259,7 @@ class Probe(Algorithm):
             return into
         source = self._ends(k, edge)["src"]
         number = k.original(source)
-        sent = self.source_word(k, edge, _SENT, lambda: k.a.reg("sent"))
+        sent = _source_word(k, edge, _SENT, lambda: k.a.reg("sent"))
         a.addi(into, number, 3)
         a.mul(into, into, sent)
         if edge.weight is not None:
