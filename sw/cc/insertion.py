@@ -1,11 +1,12 @@
 """The text of a function with the instructions that let its lanes part and meet.
 
 ``t6`` and ``gp`` are scratch registers. What is kept lies in registers that the function does not
-use, as far as it is not needed across a call, and else in *slots*: a second stack of each lane,
-which grows upwards from ``tp``.
+use, as far as it is not needed across a call; in a function that only the host starts, in saved
+registers too; and else in *slots*: a second stack of each lane, which grows upwards from ``tp``.
 """
 
 import dataclasses
+import re
 
 from hw.instruction import CUSTOM_0
 from hw.isa import Csr
@@ -22,6 +23,10 @@ __all__ = ["Counts", "Insertion"]
 #: Registers for what is kept, those first that Clang uses last. The first two arguments may be
 #: passed on as results without being mentioned.
 _FREE = ("t5", "t4", "t3", "t2", "t1", "t0", *reversed(ARGUMENTS[2:]))
+
+#: Registers that a function gives back to its caller as they were, and that calls leave alone. A
+#: function that only the host starts need not.
+_SAVED = tuple(f"s{number}" for number in reversed(range(12)))
 
 #: Bytes of the frame that a function with calls has at least, as it saves ``ra``; and those that
 #: stay free at the beginning of each stack.
@@ -68,27 +73,32 @@ class Insertion:
         self._flow, self._joins = analysis.flow, Joins(analysis)
         self._name = analysis.function.name
         self._stubs, self._at_start, self._after, self._taken = [], {}, {}, {}
-        self._places, self.slots = self._keep(analysis.function)
+        self._places, self.slots = self._keep(analysis)
         self._place_savings()
         self.counts = Counts(len(self._flow.branches), len(self._joins.splits),
                              len(self._joins.loops), len(self._joins.places))
 
-    def _keep(self, function):
+    def _keep(self, analysis):
         """Where each value is kept: a register or an offset from ``tp``; and the bytes of slots."""
+        function = analysis.function
         used = set().union(*(line.mentioned() for line in function.lines))
         calls = {node for node in self._flow.targets
                  if any(line.is_call for line in self._flow.blocks[node].lines)}
         # A call may read arguments that nothing here mentions.
         free = [name for name in _FREE if name not in used and not (calls and name in ARGUMENTS)]
+        saved = [name for name in _SAVED if name not in used and not analysis.called]
         places, slots = {}, []
         for kept in self._joins.saved:
             if free and not calls & self._joins.spans[kept]:
                 places[kept] = free.pop(0)
+            elif saved:
+                places[kept] = saved.pop(0)
             else:
                 slots.append(kept)
         for number, kept in enumerate(slots):
             places[kept] = 4 * (number - len(slots))
-        return places, 4 * (len(slots) + function.moved)
+        self._moved = saved.pop(0) if function.moved and saved else None
+        return places, 4 * (len(slots) + (function.moved and self._moved is None))
 
     def _save(self, kept):
         code = _mask if kept.kind == "mask" else _level
@@ -177,6 +187,8 @@ class Insertion:
     def _alone(self, line):
         """An instruction that follows its own line; one that changes the mask gives it back."""
         if line.moved:
+            if self._moved is not None:
+                return [re.sub(rf"\b{GLOBAL_SCRATCH}\b", self._moved, line.text)]
             access = f"{GLOBAL_SCRATCH}, {-self.slots}({SLOTS})"
             return [*([f"\tlw\t{access}"] if GLOBAL_SCRATCH in line.read else []), line.text,
                     *([f"\tsw\t{access}"] if GLOBAL_SCRATCH in line.written else [])]

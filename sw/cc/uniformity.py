@@ -58,6 +58,11 @@ class WholeProgram:
             for name, function in names.items():
                 also = {other for other, of in aliases.items() if of is function}
                 self.analyses[function] = Analysis(function, bool(taken & {name, *also}))
+        for analysis in self.analyses.values():
+            for line in analysis.function.lines:
+                callee = line.callee and self.find(analysis.function, line.callee)
+                if callee:
+                    callee.called = True
         changed = True
         while changed:
             changed = False
@@ -79,6 +84,8 @@ class Analysis:
     flow : sw.cc.flow.AsmFlow
     taken : bool
         Whether its address is taken.
+    called : bool
+        Whether a function of the program may call it.
     arguments : set of str
         Registers of arguments that may differ.
     results : set of str
@@ -91,6 +98,7 @@ class Analysis:
 
     def __init__(self, function, taken):
         self.function, self.taken = function, taken
+        self.called = taken
         function.free_scratch()
         self.flow = AsmFlow(function)
         self.arguments = set(ARGUMENTS) if taken else {"a0"} if function.name == "main" \

@@ -34,11 +34,11 @@ def test_kernels(config):
             assert right.max() > 2
 
 
-@pytest.mark.parametrize("config", [TINY.replace(float="half"),
+@pytest.mark.parametrize("config", [TINY.replace(float="half"), TINY.replace(imem_bytes=65536),
                                     preset("paper").replace(float="full")],
-                         ids=lambda config: config.name)
+                         ids=lambda config: f"{config.name}-{config.float}")
 def test_floats(config):
-    """Bit by bit as numpy, on any number of lanes."""
+    """Bit by bit as numpy, on any number of lanes, and in software."""
     program = graphloom.compile(SCRIPT["FLOATS"], config=config)
     with graphloom.Device.functional(config) as device:
         for each in SCRIPT["float_examples"](64):
@@ -49,11 +49,6 @@ def test_floats(config):
             lambda **given: device.launch(program.pagerank, **given), 64)
         np.testing.assert_array_equal(found, right)
         assert 0.5 < found.sum() <= 1.001 and found.max() > 2 * found.min()
-
-
-def test_floats_on_hardware_without():
-    with pytest.raises(graphloom.UserError, match="floats.c:.*float needs --set float=full"):
-        graphloom.compile(SCRIPT["FLOATS"], config=TINY)
 
 
 def test_rtl(program):

@@ -8,7 +8,8 @@
 
 int printf(const char *format, ...);
 
-// Numbers. A lane's number in the device counts cores, then warps, then lanes.
+// Numbers. A lane's number in the device counts cores, then warps, then lanes. Each use reads them
+// anew: keep in a variable what a loop needs.
 
 #define GRAPHLOOM_CSR(name, number)                               \
     GRAPHLOOM_INLINE unsigned graphloom_##name(void) {            \
@@ -42,18 +43,19 @@ GRAPHLOOM_INLINE unsigned graphloom_cycle(void) {
 // kernel(index, argument) for each index below count, in all lanes of the device.
 GRAPHLOOM_INLINE void graphloom_spawn(unsigned count, void (*kernel)(unsigned, void *),
                                       void *argument) {
-    for (unsigned index = graphloom_thread(); index < count; index += graphloom_threads())
+    unsigned threads = graphloom_threads();
+    for (unsigned index = graphloom_thread(); index < count; index += threads)
         kernel(index, argument);
 }
 
 // Order. A fence orders a warp's accesses, and lets its core see what other cores have written. All
 // warps of a core wait at a barrier for each other; their accesses before it come before those
-// behind it. No lane may have parted there.
+// behind it, for this core. No lane may have parted there.
 
 GRAPHLOOM_INLINE void graphloom_fence(void) { __asm__ volatile("fence" ::: "memory"); }
 
 GRAPHLOOM_INLINE void graphloom_barrier(void) {
-    __asm__ volatile("fence\n\t.insn r 0x0B, 4, 0, x0, %0, %1\n\tfence"
+    __asm__ volatile("fence\n\t.insn r 0x0B, 4, 0, x0, %0, %1"
                      :: "r"(0), "r"(graphloom_warps()) : "memory");
 }
 

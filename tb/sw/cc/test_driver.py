@@ -235,18 +235,23 @@ out[lane] = x[lane] * 1000000 + atoi(text) + (int)(d * 1e6) * 7 + (int)(f * 1000
 
 
 def test_many_floats(tmp_path):
-    """Clang has floats in a register of the pass when it has no other."""
+    """Clang has floats in a register of the pass when it has no other, in a kernel and in a
+    function that a kernel calls."""
     count, config = 28, LARGE.replace(float="full")
     file = tmp_path / "floats.c"
     file.write_text("\n".join([
-        "#pragma STDC FP_CONTRACT OFF", "void f(int n, const float *x, float *y) {",
+        "#pragma STDC FP_CONTRACT OFF",
+        "__attribute__((noinline)) void f(int n, const float *x, float *y) {",
         'int i; __asm__("csrr %0, 0xCC0" : "=r"(i));',
         *(f"float v{k} = x[{k}] + i;" for k in range(count)), "for (int k = 0; k < i + n; k++) {",
         *(f"v{k} *= v{(k + 1) % count}; if (v{k} > 9) v{k} -= 8;" for k in range(count)),
-        "}", "y[i] = " + " + ".join(f"v{k}" for k in range(count)) + "; }"]))
-    x, y = np.arange(count, dtype=np.float32) % 7 / 4, np.zeros(4, np.float32)
+        "}", "y[i] = " + " + ".join(f"v{k}" for k in range(count)) + "; }",
+        "#ifdef CALL\nvoid g(int n, const float *x, float *y) { f(n, x, y); }\n#endif"]))
+    x, y, z = np.arange(count, dtype=np.float32) % 7 / 4, *np.zeros((2, 4), np.float32)
     with Device.functional(config) as device:
         device.launch(compile_c(file, config=config).f, n=1, x=x, y=y)
+        device.launch(compile_c(file, config=config, defines=("CALL",)).g, n=1, x=x, y=z)
+    assert (y == z).all()
     for lane in range(4):
         value = x + np.float32(lane)
         for _ in range(lane + 1):
