@@ -57,9 +57,9 @@ def _device(board, **options):
     return Device.serial(board.port, CONFIG, **options)
 
 
-@pytest.mark.parametrize("sdram", [True, False])
-@pytest.mark.sample(1)
+@pytest.mark.parametrize("sdram", [True, pytest.param(False, marks=pytest.mark.full)])
 def test_algorithms(sdram):
+    """On a bad line. The board with SDRAM is that of the other tests."""
     with BoardSimulator(CONFIG, sdram=sdram, corrupt=0.001, lose=0.001, seed=7) as board, \
             _device(board) as device:
         for algorithm, options in (("bfs", {"source": 3}), ("pagerank", {"iterations": 1})):
