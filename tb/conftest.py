@@ -8,6 +8,7 @@ import signal
 
 import hypothesis
 import pytest
+from hypothesis.internal.conjecture import junkdrawer
 
 from sim.children import end_with_parent
 from tb import quick, runner, sampling, seeds
@@ -33,6 +34,10 @@ if "PYTEST_XDIST_WORKER" in os.environ:
 hypothesis.settings.register_profile("graphloom", deadline=None, database=None,
                                      derandomize=seeds.VARIABLE not in os.environ)
 hypothesis.settings.load_profile("graphloom")
+
+# Without time limits nobody asks how long collections of garbage took. A Ctrl-C that a test sends
+# would be lost in the function that measures them.
+junkdrawer._gc_initialized = True
 
 
 def pytest_addoption(parser):
