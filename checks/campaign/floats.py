@@ -23,7 +23,7 @@ from sw.golden.floating import Arithmetic
 
 
 __all__ = ["COLUMNS", "MODES", "OPERATIONS", "FloatBatch", "describe", "differences", "drawn",
-           "exhaustive", "modelled", "softfloat", "special_pairs"]
+           "exhaustive", "modelled", "operand_count", "softfloat", "special_pairs"]
 
 
 #: The rounding modes that an operation can have.
@@ -63,7 +63,7 @@ extern "C" EXPORT void run_pipeline(unsigned count, unsigned latency, const Colu
                                     static_cast<std::uint32_t>(dut.flags)};
     }
 }
-extern "C" EXPORT void run_divider(unsigned count, unsigned digits, const Columns* rows,
+extern "C" EXPORT void run_divider(unsigned count, unsigned steps, const Columns* rows,
                                Result* results) {
     Compiled<divider::State, divider::Ports> dut;
     for (unsigned i = 0; i < count; ++i) {
@@ -75,7 +75,7 @@ extern "C" EXPORT void run_divider(unsigned count, unsigned digits, const Column
         dut.normalise = 0;
         dut.begin = 1, edge(dut), dut.begin = 0;
         dut.step = 1;
-        for (unsigned digit = 0; digit < digits; ++digit) edge(dut);
+        for (unsigned step = 0; step < steps; ++step) edge(dut);
         dut.step = 0;
         dut.settle = 1, edge(dut);
         while (dut.is_unsettled) edge(dut);
@@ -107,8 +107,7 @@ class FloatBatch:
         texts = {}
         for name, component in (("pipeline", self._lane), ("divider", self._divider)):
             design = compiler.optimized(compiler.netlist(component, None))
-            texts |= compiler.emitted(
-                design, name, port_name=lambda port: "is_" * (port == "unsigned") + port)
+            texts |= compiler.emitted(design, name)
         texts["shim.cpp"] = _SHIM
         tool = build.SimulatorCompiler()
 
@@ -128,10 +127,15 @@ class FloatBatch:
     def run(self, rows):
         """The words and flags of operands, given as an array of :data:`COLUMNS`: an array of
         uint32, (rows, 2)."""
-        rows = np.ascontiguousarray(rows, COLUMNS)
+        rows = np.array(rows, COLUMNS)
+        # The pipeline takes the last operand of every operation as the third one, too.
+        for op in FloatOp:
+            if operand_count(op) < 3:
+                chosen = (rows["serial"] == 0) & (rows["op"] == op.value)
+                rows["c"][chosen] = rows["ab"[operand_count(op) - 1]][chosen]
         results = np.zeros((len(rows), 2), np.uint32)
         for serial, function, cycles in ((0, self._library.run_pipeline, self._latency),
-                                         (1, self._library.run_divider, self._divider.digits)):
+                                         (1, self._library.run_divider, self._divider.steps)):
             chosen = np.nonzero(rows["serial"] == serial)[0]
             some = np.ascontiguousarray(rows[chosen])
             found = np.zeros((len(some), 2), np.uint32)
@@ -216,7 +220,7 @@ def special_pairs():
     rows = []
     for op in OPERATIONS:
         kinds = {FloatOp.SELECT: 2, FloatOp.SIGN: 3, FloatOp.COMPARE: 3}.get(op, 1)
-        seconds = _SPECIAL if _operands(op) > 1 else _SPECIAL[:1]
+        seconds = _SPECIAL if operand_count(op) > 1 else _SPECIAL[:1]
         for kind, a, b in itertools.product(range(kinds), _SPECIAL, seconds):
             turn = next(turns)
             rows += [(op in FloatDivOp, op.value, kind, unsigned, MODES[turn % 5].value, a, b,
@@ -225,7 +229,8 @@ def special_pairs():
     return _rows(rows)
 
 
-def _operands(op):
+def operand_count(op) -> int:
+    """How many operands an operation has."""
     if op in (FloatOp.MADD, FloatOp.MSUB, FloatOp.NMSUB, FloatOp.NMADD):
         return 3
     return 1 if op in (FloatOp.TO_INT, FloatOp.FROM_INT, FloatOp.CLASS, FloatDivOp.SQRT) else 2
@@ -241,7 +246,7 @@ def exhaustive(form: FloatFormat, ops, modes=MODES):
         for kind in range({FloatOp.SELECT: 2, FloatOp.SIGN: 3, FloatOp.COMPARE: 3}.get(op, 1))
         for unsigned in range(2 if op in (FloatOp.TO_INT, FloatOp.FROM_INT) else 1)
         for mode in modes
-        for operands in itertools.product(words, repeat=_operands(op)))
+        for operands in itertools.product(words, repeat=operand_count(op)))
 
 
 def modelled(rows, form: FloatFormat = SINGLE):
@@ -312,7 +317,7 @@ def describe(row, found, right, form: FloatFormat = SINGLE) -> str:
     serial, op, kind, unsigned, mode, *operands = row.tolist()
     digits = -(-form.width // 4)
     op = (FloatDivOp if serial else FloatOp)(op)
-    words = ", ".join(f"{word:#0{digits + 2}x}" for word in operands[:_operands(op)])
+    words = ", ".join(f"{word:#0{digits + 2}x}" for word in operands[:operand_count(op)])
     details = "".join([f" kind {kind}" * (op in (FloatOp.SELECT, FloatOp.SIGN, FloatOp.COMPARE)),
                        " unsigned" * unsigned])
     return (f"{op.name}{details} {RoundingMode(mode).name} of {words}: "

@@ -19,6 +19,7 @@ from checks.formal.eghw import EntryPromise, RecordPromise
 from checks.formal.exchange import ExchangePromise
 from checks.formal.fetch import FetchPromise
 from checks.formal.filters import DEPTH, SLOTS, FilterPromise
+from checks.formal.floats import BoundsPromise, OrderPromise
 from checks.formal.graphpeg import EdgePromise, PlacePromise, VertexPromise
 from checks.formal.issue_queue import IssueQueuePromise
 from checks.formal.l1 import L1Promise
@@ -42,6 +43,7 @@ from hw.config import HardwareConfig
 from hw.core.coalescer import Coalescer
 from hw.core.l1 import L1
 from hw.core.loads import LoadQueue
+from hw.float.format import SINGLE, FloatFormat
 from hw.gather.eghw.unit import EdgeGenerator
 from hw.gather.fsm.unit import Weaver
 from hw.gather.graphpeg.unit import GraphPeg
@@ -279,6 +281,23 @@ PROPERTIES = (
         covers=("a lane disagrees, and the first does not", "two lanes leave their stacks",
                 "a lane leaves, and the first does not", "the smallest stack is left"),
         covered="2 lanes", reach=4),
+    Property(
+        "float", "order",
+        "comparisons, minimum and maximum follow the order of the words as signed magnitudes, in "
+        "which -0 equals +0 or comes just before it; only a NaN is unordered, and invalid as the "
+        "standard says", "",
+        (Proof("single precision", lambda: OrderPromise(SINGLE), depth=5),),
+        covers=("a minimum of zeros of both signs", "a negative number is less"), reach=6),
+    Property(
+        "float", "bounds",
+        "of numbers, what a sum, a product or both at once give rounded down and rounded up are "
+        "next to each other if inexact is raised, and else the same; a product has the sign of its "
+        "factors, and the sum of their exponents or one more", "",
+        (Proof("3 exponent and 3 fraction bits", lambda: BoundsPromise(FloatFormat(3, 3)),
+               depth=5),
+         Proof("4 exponent and 4 fraction bits", lambda: BoundsPromise(FloatFormat(4, 4)),
+               depth=5, full=True)),
+        covers=("a result is too large", "a sum is tiny and inexact", "numbers cancel"), reach=6),
     Property(
         "scoreboard", "issue",
         "no instruction is picked while a register that it reads or writes waits for a result, or "

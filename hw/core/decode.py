@@ -69,9 +69,10 @@ def decoded_layout(config: HardwareConfig):
     ``MemOp``, ``WarpOp`` or ``GatherOp``, depending on ``unit``. ``needs`` has a bit for each
     register that is read or written, except x0. ``changes`` is high if the PC or the thread mask
     may change, or if an instruction has no result but flags. ``rs3`` is ``rd`` if ``rd`` is read
-    as the third source. ``csr`` is the number of a CSR; ``rs1`` is the
-    immediate of a CSR instruction. ``imm`` of instructions without an immediate is the instruction
-    word, for error reports; ``imm`` of atomics is 0.
+    as the third source, and the last source of a floating-point instruction with fewer than three.
+    ``csr`` is the number of a CSR; ``rs1`` is the immediate of a CSR instruction. ``imm`` of
+    instructions without an immediate is the instruction word, for error reports; ``imm`` of atomics
+    is 0.
 
     A ``TRAP`` stands for an illegal instruction, for an access to a CSR that does not exist, and
     for a write to a read-only CSR. The cause of a trap is in ``csr``.
@@ -225,6 +226,10 @@ class Decoder(wiring.Component):
              | Mux(given.named[2], 1 << decoded.rs3, 0) | Mux(given.writes, 1 << decoded.rd, 0))
             & 0xFFFF_FFFE)
         if self._config.floats:
+            # The pipeline adds its third operand, in whose place it wants the last one. Conversions
+            # and classes have only one; no other words have ones in bits 31 and 30.
+            with m.If((given.unit == Unit.FLOAT) & word[4]):
+                m.d.comb += decoded.rs3.eq(Mux(word[30:32].all(), word[15:20], word[20:25]))
             # Flags come with results. So an access to them waits for the results of all registers.
             with m.If((given.unit == Unit.ALU) & (given.op >= AluOp.CSRRW)
                       & Cat(word[20:32] == csr for csr in FLOAT_CSRS).any()):

@@ -36,6 +36,7 @@ class Floating(wiring.Component):
     warp, rd, mask : In
         Destination of the result.
     a, b, c : In(ArrayLayout(32, threads))
+        The operands; ``c`` is the last one of an operation with fewer than three.
     under_way : Out(float_latency)
         Bit i: an instruction entered the pipelines i + 1 cycles ago.
     leaves : Out(1)
@@ -72,7 +73,7 @@ class Floating(wiring.Component):
         m.d.comb += [
             mode.eq(Mux(own_mode == RoundingMode.DYNAMIC, self.mode, own_mode)),
             unit.enter.eq(self.enter), unit.op.eq(self.op), unit.kind.eq(own_mode),
-            unit.unsigned.eq(self.word[20]), unit.mode.eq(mode),
+            unit.is_unsigned.eq(self.word[20]), unit.mode.eq(mode),
             unit.a.eq(self.a), unit.b.eq(self.b), unit.c.eq(self.c),
             divider.start.eq(self.divides), divider.root.eq(self.op[0]), divider.mode.eq(mode),
             divider.warp.eq(self.warp), divider.rd.eq(self.rd), divider.mask.eq(self.mask),

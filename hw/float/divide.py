@@ -1,4 +1,4 @@
-"""A lane's quotients and square roots of floats, a bit a cycle."""
+"""Quotients and square roots of floats, two bits a cycle."""
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, signed
 from amaranth.lib import wiring
@@ -14,13 +14,13 @@ __all__ = ["FloatDivideLane"]
 
 
 class FloatDivideLane(wiring.Component):
-    """Divides or takes a root by restoring digits. All steps come from outside, since the lanes of
-    a warp go together:
+    """Divides or takes a root by restoring digits. All steps come from outside, since the
+    dividers of a warp go together:
 
     1. ``load`` takes the operands.
     2. ``normalise`` moves the highest bit of a subnormal operand to the top, a place a cycle, as
        long as ``is_low``.
-    3. ``begin``, and then ``digits`` cycles of ``step``, compute bits of the result.
+    3. ``begin``, and then ``steps`` cycles of ``step``, compute two bits of the result each.
     4. ``settle`` moves the result to its place, a bit a cycle, as long as ``is_unsettled``: up to
        the top if it is below 1.0, or down if it is subnormal.
 
@@ -35,22 +35,24 @@ class FloatDivideLane(wiring.Component):
     a, b : In(format.width)
         Dividend and divisor.
     is_low, is_unsettled : Out(1)
+    is_ready : Out(1)
+        The result needs no digits: it is there as soon as the operands have been loaded.
     result : Out(format.width)
     flags : Out(FLAGS)
 
     Attributes
     ----------
-    digits : int
+    steps : int
     """
     def __init__(self, form: FloatFormat = SINGLE):
         self._form = form
         # The bits of a significand, one to round by, and one more if the highest is 0.
-        self.digits = form.precision + 2
+        self.steps = -(-(form.precision + 2) // 2)
         super().__init__({
             **{name: In(1) for name in ("load", "normalise", "begin", "step", "settle")},
             "root": In(1), "mode": In(RoundingMode),
             "a": In(form.width), "b": In(form.width),
-            "is_low": Out(1), "is_unsettled": Out(1),
+            "is_low": Out(1), "is_unsettled": Out(1), "is_ready": Out(1),
             "result": Out(form.width), "flags": Out(FLAGS),
         })
 
@@ -66,7 +68,7 @@ class FloatDivideLane(wiring.Component):
         exponent = signal(signed(form.exponent + 3), "exponent")
         # ``first`` holds the dividend or square, and then the bits of it that are still to come.
         first, divisor = signal(precision + 2, "first"), signal(precision, "divisor")
-        rest, digits = signal(precision + 3, "rest"), signal(self.digits, "quotient")
+        rest, digits = signal(precision + 3, "rest"), signal(2 * self.steps, "quotient")
         lost = signal(1, "lost")
         is_ready, ready, ready_flags = (signal(1, "is_ready"), signal(form.width, "ready"),
                                         signal(FLAGS, "ready_flags"))
@@ -92,20 +94,22 @@ class FloatDivideLane(wiring.Component):
             with m.Else():
                 m.d.sync += [rest.eq(first[1:precision]), first.eq(first[0] << precision + 1)]
 
-        minuend, subtrahend = (Signal(precision + 5, name=name)
-                               for name in ("minuend", "subtrahend"))
-        difference = Signal(precision + 6)
-        fits = Signal()
-        m.d.comb += [
-            minuend.eq(Mux(roots, Cat(first[-2:], rest), Cat(first[-1], rest))),
-            subtrahend.eq(Mux(roots, Cat(Const(1, 2), digits), divisor)),
-            difference.eq(minuend - subtrahend), fits.eq(~difference[-1]),
-        ]
-        with m.If(self.step):
-            m.d.sync += [
-                first.eq(first << 2), digits.eq(Cat(fits, digits)),
-                rest.eq(Mux(fits, difference, minuend)),
+        next_rest, next_digits = rest, digits
+        for place, two in enumerate((first[-2:], first[-4:-2])):
+            minuend, subtrahend, difference = (
+                Signal(precision + 5 + extra, name=f"{name}_{place}")
+                for name, extra in (("minuend", 0), ("subtrahend", 0), ("difference", 1)))
+            fits = ~difference[-1]
+            m.d.comb += [
+                minuend.eq(Mux(roots, Cat(two, next_rest),
+                               Cat(first[-1 - place], next_rest))),
+                subtrahend.eq(Mux(roots, Cat(Const(1, 2), next_digits), divisor)),
+                difference.eq(minuend - subtrahend),
             ]
+            next_rest = Mux(fits, difference, minuend)[:len(rest)]
+            next_digits = Cat(fits, next_digits)[:len(digits)]
+        with m.If(self.step):
+            m.d.sync += [rest.eq(next_rest), digits.eq(next_digits), first.eq(first << 4)]
 
         is_high = exponent > 1
         m.d.comb += self.is_unsettled.eq(~is_ready & (exponent != 1)
@@ -122,12 +126,14 @@ class FloatDivideLane(wiring.Component):
 
         m.submodules.round = rounder = Rounder(form)
         exact = rounder.exact
-        padding = len(exact.value) - self.digits
         m.d.comb += [
-            exact.mode.eq(mode), exact.sign.eq(sign), exact.exponent.eq(exponent),
-            exact.value.eq(Cat(lost | (rest != 0), Const(0, padding - 1), digits)),
-            self.result.eq(Mux(is_ready, ready, rounder.result)),
-            self.flags.eq(Mux(is_ready, ready_flags, rounder.flags)),
+            exact.mode.eq(mode), exact.sign.eq(sign), exact.exponent.eq(exponent - 1),
+            Cat(exact.quarter, exact.half, exact.significand).eq(digits[-precision - 2:]),
+            exact.rest.eq(lost | (rest != 0) | digits[:-precision - 2].any()),
+            exact.is_ready.eq(is_ready), exact.ready.eq(ready),
+            exact.invalid.eq(ready_flags.invalid), exact.by_zero.eq(ready_flags.by_zero),
+            self.result.eq(rounder.result), self.flags.eq(rounder.flags),
+            self.is_ready.eq(is_ready),
         ]
         return m
 

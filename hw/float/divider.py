@@ -1,10 +1,10 @@
 """The floating-point divider: quotients and square roots of a warp's lanes."""
 
-from amaranth.hdl import Assert, Cat, Module, Mux, Signal
+from amaranth.hdl import Assert, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from hw.bits import index_bits
+from hw.bits import and_or, index_bits
 from hw.config import HardwareConfig
 from hw.core.loads import writeback_layout
 from hw.float.divide import FloatDivideLane
@@ -12,16 +12,22 @@ from hw.float.format import FLAGS
 from hw.operations import RoundingMode
 
 
-__all__ = ["FloatDivider"]
+__all__ = ["SHARED", "FloatDivider"]
+
+
+#: Lanes that share a divider.
+SHARED = 8
 
 
 class FloatDivider(wiring.Component):
-    """Serial divider of all lanes of a warp, or of one half of them after the other.
+    """Serial dividers of a warp: one for eight lanes, which takes the active ones in turn. The
+    dividers of more lanes go together.
 
-    Latency: the result is on offer 29 cycles after ``start``; one more if a quotient's significand
-    is below 1.0, and one for each place by which a subnormal operand or result is moved. With
-    ``float = "half"`` the second half follows the first, and both take so long. Throughput: one
-    instruction at a time; the next may start in the cycle after the result was taken.
+    Latency: for each active lane, of the eight that have most, 16 cycles; one more if a quotient's
+    significand is below 1.0, and one for each place by which a subnormal operand or result is
+    moved; 2 cycles for a lane whose result needs no digits, as that of a NaN, an infinity or a
+    zero. One cycle more until the result is on offer. Throughput: one instruction at a time; the
+    next may start in the cycle after the result was taken.
 
     Members
     -------
@@ -37,7 +43,7 @@ class FloatDivider(wiring.Component):
     busy : Out(1)
         A division is under way, or its result has not been taken.
     result : Out(stream(writeback_layout))
-        Quotients or roots.
+        Quotients or roots. Lanes that are not in the mask have words without meaning.
     flags : Out(FLAGS)
         Those of the active lanes of the result.
     """
@@ -54,93 +60,90 @@ class FloatDivider(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         config, result = self._config, self.result.payload
-        units = config.float_lanes
-        passes = config.threads // units
+        lanes = data.ArrayLayout(32, config.threads)
         owner = Signal(data.StructLayout({
             "root": 1, "mode": RoundingMode, "warp": index_bits(config.warps), "rd": 5,
-            "mask": config.threads}), reset_less=True)
-        lanes = [FloatDivideLane() for _ in range(units)]
-        left = Signal(range(lanes[0].digits + 1))
-        low, unsettled = Signal(units), Signal(units)
-        loads, normalises, begins, steps, settles = (
-            Signal(name=name) for name in ("loads", "normalises", "begins", "steps", "settles"))
-        again = Signal()
-        found = [lane.result for lane in lanes]
-        flags = [lane.flags.as_value() for lane in lanes]
+            "mask": config.threads, "a": lanes, "b": lanes}), reset_less=True)
+        shared = min(SHARED, config.threads)
+        # The lanes of each divider that are still to come, and the first of them.
+        left, turn = Signal(shared), Signal(shared)
+        m.d.comb += turn.eq(left & ~(left - 1))
 
-        def operands(port):
-            return [port[i] for i in range(config.threads)]
-        sources = {"a": operands(self.a)[:units], "b": operands(self.b)[:units]}
-        if passes == 2:
-            second_pass = Signal()
-            m.d.comb += again.eq(~second_pass)
-            with m.If(self.start):
-                m.d.sync += second_pass.eq(0)
-            with m.Elif(loads):
-                m.d.sync += second_pass.eq(1)
-            for name, port in (("a", self.a), ("b", self.b)):
-                held = Signal(data.ArrayLayout(32, units), name=f"held_{name}", reset_less=True)
-                with m.If(self.start):
-                    m.d.sync += held.eq(Cat(operands(port)[units:]))
-                sources[name] = [Mux(self.start, source, held[i])
-                                 for i, source in enumerate(sources[name])]
-            first = Signal(data.ArrayLayout(32, units), name="first_half", reset_less=True)
-            first_flags = Signal(FLAGS.size * units, name="first_flags",
-                                 reset_less=True)
-            with m.If(loads):
-                m.d.sync += [first.eq(Cat(found)), first_flags.eq(Cat(flags))]
-            found = [first[i] for i in range(units)] + found
-            flags = [first_flags.word_select(i, FLAGS.size) for i in range(units)] + flags
-
-        for i, lane in enumerate(lanes):
-            m.submodules[f"lane_{i}"] = lane
+        dividers = [FloatDivideLane() for _ in range(0, config.threads, shared)]
+        low, unsettled, ready = (Signal(len(dividers), name=name)
+                                 for name in ("low", "unsettled", "ready"))
+        loads, normalises, begins, steps, settles, ends = (Signal(name=name) for name in (
+            "loads", "normalises", "begins", "steps", "settles", "ends"))
+        found, raised = Signal(lanes, reset_less=True), 0
+        for i, divider in enumerate(dividers):
+            m.submodules[f"divider_{i}"] = divider
+            own = range(i * shared, (i + 1) * shared)
+            # Without an active lane it divides 0 by 0, which needs no digits.
+            chosen = Signal(len(own), name=f"chosen_{i}")
             m.d.comb += [
-                lane.load.eq(loads), lane.normalise.eq(normalises), lane.begin.eq(begins),
-                lane.step.eq(steps), lane.settle.eq(settles),
-                lane.root.eq(Mux(self.start, self.root, owner.root)),
-                lane.mode.eq(Mux(self.start, self.mode, owner.mode)),
-                lane.a.eq(sources["a"][i]), lane.b.eq(sources["b"][i]),
-                low[i].eq(lane.is_low), unsettled[i].eq(lane.is_unsettled),
+                chosen.eq(turn & owner.mask[own.start:own.stop]), divider.load.eq(loads),
+                divider.normalise.eq(normalises),
+                divider.begin.eq(begins), divider.step.eq(steps), divider.settle.eq(settles),
+                divider.root.eq(owner.root), divider.mode.eq(owner.mode),
+                divider.a.eq(and_or(chosen, [owner.a[lane] for lane in own])),
+                divider.b.eq(and_or(chosen, [owner.b[lane] for lane in own])),
+                low[i].eq(divider.is_low), unsettled[i].eq(divider.is_unsettled),
+                ready[i].eq(divider.is_ready),
             ]
+            for place, lane in enumerate(own):
+                with m.If(ends & turn[place]):
+                    m.d.sync += found[lane].eq(divider.result)
+            raised |= Mux(chosen.any(), divider.flags.as_value(), 0)
+        flags = Signal(FLAGS.size, reset_less=True)
+        with m.If(ends):
+            m.d.sync += [flags.eq(flags | raised), left.eq(left & ~turn)]
+
+        steps_left = Signal(range(dividers[0].steps + 1))
         with m.FSM():
             with m.State("IDLE"):
-                m.d.comb += loads.eq(self.start)
                 with m.If(self.start):
                     m.d.sync += [
                         owner.root.eq(self.root), owner.mode.eq(self.mode),
-                        owner.warp.eq(self.warp), owner.rd.eq(self.rd), owner.mask.eq(self.mask)]
-                    m.next = "NORMALISE"
+                        owner.warp.eq(self.warp), owner.rd.eq(self.rd), owner.mask.eq(self.mask),
+                        owner.a.eq(self.a), owner.b.eq(self.b), flags.eq(0), self.busy.eq(1)]
+                    masks = [self.mask[first:first + shared]
+                             for first in range(0, config.threads, shared)]
+                    any_of = 0
+                    for mask in masks:
+                        any_of |= mask
+                    m.d.sync += left.eq(any_of)
+                    m.next = "LOAD"
+            with m.State("LOAD"):
+                m.d.comb += loads.eq(1)
+                m.next = "NORMALISE"
+                with m.If(left == 0):
+                    m.next = "DONE"
             with m.State("NORMALISE"):
+                m.d.sync += steps_left.eq(dividers[0].steps)
                 m.d.comb += [normalises.eq(low.any()), begins.eq(~low.any())]
-                m.d.sync += left.eq(lanes[0].digits)
-                with m.If(begins):
+                with m.If(ready.all()):
+                    m.d.comb += ends.eq(1)
+                    m.next = "LOAD"
+                with m.Elif(begins):
                     m.next = "DIVIDE"
             with m.State("DIVIDE"):
                 m.d.comb += steps.eq(1)
-                m.d.sync += left.eq(left - 1)
-                with m.If(left == 1):
+                m.d.sync += steps_left.eq(steps_left - 1)
+                with m.If(steps_left == 1):
                     m.next = "SETTLE"
             with m.State("SETTLE"):
                 m.d.comb += settles.eq(1)
                 with m.If(~unsettled.any()):
-                    m.next = "DONE"
-                    with m.If(again):
-                        m.d.comb += loads.eq(1)
-                        m.next = "NORMALISE"
+                    m.d.comb += ends.eq(1)
+                    m.next = "LOAD"
             with m.State("DONE"):
                 m.d.comb += self.result.valid.eq(1)
                 with m.If(self.result.ready):
+                    m.d.sync += self.busy.eq(0)
                     m.next = "IDLE"
-        with m.If(self.start):
-            m.d.sync += self.busy.eq(1)
-        with m.Elif(self.result.valid & self.result.ready):
-            m.d.sync += self.busy.eq(0)
-        raised = 0
-        for i, flag in enumerate(flags):
-            raised |= Mux(owner.mask[i], flag, 0)
         m.d.comb += [
             result.warp.eq(owner.warp), result.rd.eq(owner.rd), result.mask.eq(owner.mask),
-            result.data.eq(Cat(found)), self.flags.eq(raised),
+            result.data.eq(found), self.flags.eq(flags),
         ]
         started = Signal()
         m.d.sync += started.eq(1)

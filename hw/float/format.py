@@ -22,9 +22,10 @@ class FloatFormat:
     fraction: int  #: Bits of the significand without the one that is not stored.
 
     def __post_init__(self):
-        if self.exponent < 3 or not 2 <= self.fraction < self.width - 2:
+        if self.exponent < 3 or self.fraction < self.exponent - 1:
             raise ValueError(f"format of {self.exponent} exponent bits and {self.fraction} "
-                             "fraction bits: must have at least 3 and 2")
+                             "fraction bits: must have at least 3, and at most one more than "
+                             "fraction bits")
 
     @property
     def width(self) -> int:
@@ -53,14 +54,19 @@ class FloatFormat:
 
     @property
     def window(self) -> int:
-        """Bits of the sum of a product and an addend. From the top: an addend's significand, two
-        bits that stay free, a product, two bits, and one for all that lies lower.
+        """Bits in which a product and an addend are added. Both begin at the top, unless they move
+        to the right.
 
-        The free bits keep a product that is far smaller than the addend from the bit that decides
-        how the addend is rounded. The two bits below hold what is rounded when a subnormal factor
-        leaves a product of ``precision`` bits.
+        A product is whole, and there is a bit by which it is rounded and one for all that lies
+        lower, also if a subnormal factor leaves ``precision`` bits of it, and the addend takes the
+        highest of these away.
         """
-        return 3 * self.precision + 5
+        return 2 * self.precision + 3
+
+    @property
+    def shifts(self) -> int:
+        """Bits of a distance in the window."""
+        return self.window.bit_length()
 
 
 #: Single precision, the format of the instructions.

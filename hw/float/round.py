@@ -1,10 +1,10 @@
-"""Rounds a number to a float or to an integer."""
+"""Rounds a number to a float or to an integer, and chooses between it and a ready result."""
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from hw.float.format import FLAGS, FloatFormat, packed
+from hw.float.format import FLAGS, FloatFormat
 from hw.operations import RoundingMode
 
 
@@ -12,21 +12,34 @@ __all__ = ["Rounder", "exact_layout"]
 
 
 def exact_layout(form: FloatFormat):
-    """A number before it is rounded.
+    """A number before it is rounded, and what else the result may be.
 
-    ``value`` has the highest bit at the top: below 2.0 with ``exponent`` in the format's bias, or
-    an integer of ``format.width`` bits with ``to_integer``; the last bit also stands for all that
-    lies lower. A number below 1.0 has exponent 1. ``is_outside``: the integer has more bits.
-    ``unsigned``: the integer's type.
+    A float has ``significand``, and below it the bits ``half`` and ``quarter``, and ``rest`` if
+    anything lies lower. ``borrow``: it is larger by one unit of all ones there, see
+    :class:`hw.float.normalise.Normalise`. ``exponent`` is the field of the exponent, less 1 if the
+    highest bit of the significand is set. ``is_zero``: the number is 0, whatever the exponent.
+
+    With ``to_integer`` the number is ``integer``, below which there are ``integer_half`` and
+    ``integer_rest``. ``is_outside``: the integer has more bits; ``is_fraction``: the number is
+    below 1; ``unsigned``: the integer's type.
+
+    ``is_ready``: the result is ``ready``, and ``invalid`` and ``by_zero`` its only flags.
+    ``compares``: it is what ``kind`` says of the number's sign, see
+    :func:`hw.float.prepare.known_layout`.
     """
     return data.StructLayout({
-        "mode": RoundingMode, "sign": 1, "exponent": form.exponent + 2,
-        "value": form.width + 2, "to_integer": 1, "unsigned": 1, "is_outside": 1,
+        "mode": RoundingMode, "sign": 1, "exponent": form.exponent + 1,
+        "significand": form.precision, "half": 1, "quarter": 1, "rest": 1, "borrow": 1,
+        "is_zero": 1,
+        "to_integer": 1, "unsigned": 1, "is_outside": 1, "is_fraction": 1,
+        "integer": form.width, "integer_half": 1, "integer_rest": 1,
+        "compares": 1, "kind": 2,
+        "is_ready": 1, "invalid": 1, "by_zero": 1, "ready": form.width,
     })
 
 
 class Rounder(wiring.Component):
-    """Rounds a number. Combinational.
+    """Rounds a number: first finds whether its magnitude goes up, and then adds. Combinational.
 
     Members
     -------
@@ -43,67 +56,122 @@ class Rounder(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        form, exact, flags = self._form, self.exact, self.flags
-        value, sign = exact.value, exact.sign
-        precision = form.precision
+        self._add(m, self._decide(m))
+        return m
+
+    def _decided_layout(self):
+        """``base`` becomes the magnitude, with 1 if ``carries_in``. ``nothing`` and ``high``: the
+        integer is 0, or has its highest bit set. ``goes_infinite``: a float that is too large does.
+        The others are those of :func:`exact_layout`."""
+        form = self._form
+        return data.StructLayout({
+            "base": form.width, "carries_in": 1, "is_normal": 1, "sign": 1,
+            "nothing": 1, "high": 1, "goes_infinite": 1, "inexact": 1, "underflows": 1, "holds": 1,
+            **{name: exact_layout(form)[name].shape for name in (
+                "to_integer", "unsigned", "is_outside", "is_zero", "compares", "is_ready",
+                "invalid", "by_zero", "ready")}})
+
+    def _decide(self, m):
+        """The number that is added to, and whether it goes up."""
+        form, exact = self._form, self.exact
+        decided = Signal(self._decided_layout(), name="decided")
+        sign, significand, to_integer = exact.sign, exact.significand, exact.to_integer
+        ties_even, ties_away, away = (Signal(name=name)
+                                      for name in ("ties_even", "ties_away", "away"))
+        m.d.comb += [
+            ties_away.eq(exact.mode == RoundingMode.AWAY),
+            away.eq(Mux(sign, exact.mode == RoundingMode.DOWN, exact.mode == RoundingMode.UP)),
+            ties_even.eq(~Cat(exact.mode == one for one in (
+                RoundingMode.AWAY, RoundingMode.ZERO, RoundingMode.DOWN, RoundingMode.UP)).any()),
+        ]
 
         def up(odd, half, rest):
             """Whether a magnitude is rounded up."""
-            mode = exact.mode
-            away = Mux(sign, mode == RoundingMode.DOWN, mode == RoundingMode.UP)
-            nearest = half & ((mode == RoundingMode.AWAY) | rest | odd)
-            directed = Cat(mode == one for one in (RoundingMode.ZERO, RoundingMode.DOWN,
-                                                   RoundingMode.UP)).any()
-            return Mux(directed, away & (half | rest), nearest)
+            return half & (ties_away | ties_even & (rest | odd)) | away & (half | rest)
 
-        significand = value[-precision:]
-        half, rest = Signal(), Signal()
-        half_float, rest_float = value[-precision - 1], value[:-precision - 1].any()
-        m.d.comb += [half.eq(Mux(exact.to_integer, value[1], half_float)),
-                     rest.eq(Mux(exact.to_integer, value[0], rest_float))]
-        is_normal = significand[-1]
-        field = Signal(form.exponent + 2)
-        base, magnitude = Signal(form.width), Signal(form.width + 1)
-        increments, negative = Signal(), Signal()
+        # What is borrowed reaches the significand if all below it is ones.
+        quarter, half = Signal(), Signal()
+        to_quarter, to_half, to_significand = (Signal(name=name) for name in (
+            "to_quarter", "to_half", "to_significand"))
         m.d.comb += [
-            field.eq(Mux(is_normal, exact.exponent, 0)),
-            base.eq(Mux(exact.to_integer, value[2:], Cat(significand[:-1], field))),
-            increments.eq(up(base[0], half, rest)),
-            negative.eq(exact.to_integer & sign),
-            # Minus the sum of x and 1 is the complement of x; minus x is that and 1.
-            magnitude.eq((base ^ negative.replicate(form.width)) + (increments ^ negative)),
+            to_quarter.eq(exact.borrow & ~exact.rest), quarter.eq(exact.quarter ^ to_quarter),
+            to_half.eq(exact.quarter & to_quarter), half.eq(exact.half ^ to_half),
+            to_significand.eq(exact.half & to_half),
         ]
-        inexact = half | rest
+        half_here, rest_here, increments = (Signal(name=name) for name in (
+            "half_here", "rest_here", "increments"))
+        negates = to_integer & sign
         # To be tiny is to be below the smallest normal number when rounded with as many bits as a
         # normal number has: a bit lower than a subnormal one is.
-        reaches = significand[:-1].all() & half_float & up(
-            Const(1), value[-precision - 2], value[:-precision - 2].any())
-        overflows = Signal()
-        m.d.comb += overflows.eq(
-            (field >= form.special) | (magnitude[form.fraction:form.width - 1].all()))
-        to_infinity = Signal()
-        m.d.comb += to_infinity.eq(up(Const(1), Const(1), Const(1)))
-        largest = packed(form, sign, form.special - 1, (1 << form.fraction) - 1)
-        infinity = packed(form, sign, form.special, 0)
+        reaches = significand[:-1].all() & half & up(Const(1), quarter, exact.rest)
+        m.d.comb += [
+            half_here.eq(Mux(to_integer, exact.integer_half, half)),
+            rest_here.eq(Mux(to_integer, exact.integer_rest, quarter | exact.rest)),
+            increments.eq(to_significand | up(Mux(to_integer, exact.integer[0], significand[0]),
+                                              half_here, rest_here)),
+            *(getattr(decided, name).eq(getattr(exact, name))
+              for name in decided.shape().members if name in exact.shape().members),
+            # Minus the sum of x and 1 is the complement of x; minus x is that and 1.
+            decided.base.eq(Mux(to_integer, exact.integer ^ negates.replicate(form.width),
+                                Cat(significand[:-1], exact.exponent))),
+            decided.carries_in.eq(increments ^ negates),
+            decided.is_normal.eq(significand[-1] & ~to_integer),
+            decided.nothing.eq(exact.is_fraction & ~increments),
+            decided.high.eq(exact.integer[-1]),
+            # To round up what lies far above half goes to infinity.
+            decided.goes_infinite.eq(ties_even | ties_away | away),
+            decided.inexact.eq(half_here | rest_here),
+            decided.underflows.eq(~to_integer & ~significand[-1] & decided.inexact & ~reaches),
+            decided.holds.eq(Mux(exact.kind[1], exact.is_zero, Mux(
+                exact.is_zero, ~exact.kind[0], sign))),
+        ]
+        return decided
 
-        high = value[-1]
-        outside = Signal()
-        nothing = ~base.any() & ~increments
-        m.d.comb += outside.eq(exact.is_outside | Mux(
-            exact.unsigned, sign & ~nothing,
-            Mux(sign, high & base[:-1].any(), high)))
-        limit = Mux(exact.unsigned, (~sign).replicate(form.width),
-                    Cat((~sign).replicate(form.width - 1), sign))
-        with m.If(exact.to_integer):
-            m.d.comb += [
-                self.result.eq(Mux(outside, limit, magnitude)),
-                flags.invalid.eq(outside), flags.inexact.eq(inexact & ~outside),
-            ]
+    def _add(self, m, decided):
+        """The magnitude, and what takes its place."""
+        form, flags = self._form, self.flags
+        sign, positive, to_integer = decided.sign, ~decided.sign, decided.to_integer
+        magnitude = Signal(form.width)
+        upper = Cat(Const(1, 1), Const(0, form.fraction), decided.is_normal)
+        m.d.comb += magnitude.eq((Cat(decided.carries_in, decided.base) + upper)[1:])
+        overflows, outside, replaced = (Signal(name=name)
+                                        for name in ("overflows", "outside", "replaced"))
+        computes = ~(decided.is_ready | decided.compares)
+        m.d.comb += [
+            overflows.eq(~to_integer & ~decided.is_zero
+                         & (magnitude[-1] | magnitude[form.fraction:-1].all())),
+            outside.eq(to_integer & (decided.is_outside | Mux(
+                decided.unsigned, sign & ~decided.nothing,
+                decided.high & ~(sign & magnitude[-1])))),
+            replaced.eq(~decided.is_ready & (
+                outside | overflows | ~to_integer & (decided.compares | decided.is_zero))),
+        ]
+        # Where a result is neither the magnitude nor ready, its fields are zeros or ones.
+        fraction, exponent, last, top = (Signal(name=name)
+                                         for name in ("fraction", "exponent", "last", "top"))
+        with m.If(to_integer):
+            m.d.comb += [fraction.eq(positive), exponent.eq(positive), last.eq(positive),
+                         top.eq(Mux(decided.unsigned, positive, sign))]
+        with m.Elif(decided.compares | decided.is_zero):
+            m.d.comb += top.eq(sign & ~decided.compares)
         with m.Else():
-            m.d.comb += [
-                self.result.eq(Mux(overflows, Mux(to_infinity, infinity, largest),
-                                   Cat(magnitude[:form.width - 1], sign))),
-                flags.overflow.eq(overflows), flags.inexact.eq(inexact | overflows),
-                flags.underflow.eq(~is_normal & inexact & ~reaches),
-            ]
-        return m
+            m.d.comb += [fraction.eq(~decided.goes_infinite), exponent.eq(1),
+                         last.eq(decided.goes_infinite), top.eq(sign)]
+        number = Cat(magnitude[:-1], Mux(to_integer, magnitude[-1], sign))
+        pieces = []
+        for low, above, constant in (
+                (0, 1, Mux(decided.compares, decided.holds, fraction)),
+                (1, form.fraction, fraction), (form.fraction, form.fraction + 1, last),
+                (form.fraction + 1, form.width - 1, exponent), (form.width - 1, form.width, top)):
+            which = Signal(name=f"which_{low}")
+            m.d.comb += which.eq(Mux(replaced, constant, decided.is_ready))
+            pieces.append(Mux(replaced, which.replicate(above - low), Mux(
+                which, decided.ready[low:above], number[low:above])))
+        m.d.comb += [
+            self.result.eq(Cat(pieces)),
+            flags.invalid.eq(Mux(decided.is_ready, decided.invalid, outside)),
+            flags.by_zero.eq(decided.is_ready & decided.by_zero),
+            flags.overflow.eq(computes & overflows),
+            flags.underflow.eq(computes & decided.underflows),
+            flags.inexact.eq(computes & (overflows | decided.inexact & ~outside)),
+        ]

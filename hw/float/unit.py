@@ -29,9 +29,10 @@ class FloatUnit(wiring.Component):
     enter : In(1)
         An instruction enters. With ``float = "half"`` not in the cycle after another. The results
         of a cycle in which none enters have no meaning.
-    op, kind, unsigned, mode : In
+    op, kind, is_unsigned, mode : In
         As those of :class:`hw.float.prepare.Prepare`.
     a, b, c : In(ArrayLayout(32, threads))
+        The operands; ``c`` is the last one of an operation with fewer than three.
     result : Out(ArrayLayout(32, threads))
     flags : Out(ArrayLayout(FLAGS, threads))
     """
@@ -39,7 +40,7 @@ class FloatUnit(wiring.Component):
         self._config = config
         lanes = data.ArrayLayout(32, config.threads)
         super().__init__({
-            "enter": In(1), "op": In(FloatOp), "kind": In(3), "unsigned": In(1),
+            "enter": In(1), "op": In(FloatOp), "kind": In(3), "is_unsigned": In(1),
             "mode": In(RoundingMode), "a": In(lanes), "b": In(lanes), "c": In(lanes),
             "result": Out(lanes), "flags": Out(data.ArrayLayout(FLAGS, config.threads)),
         })
@@ -48,10 +49,10 @@ class FloatUnit(wiring.Component):
         m = Module()
         config = self._config
         units, threads = config.float_lanes, config.threads
-        control = Signal(data.StructLayout({"op": FloatOp, "kind": 3, "unsigned": 1,
+        control = Signal(data.StructLayout({"op": FloatOp, "kind": 3, "is_unsigned": 1,
                                             "mode": RoundingMode}))
         m.d.comb += [getattr(control, name).eq(getattr(self, name))
-                     for name in ("op", "kind", "unsigned", "mode")]
+                     for name in ("op", "kind", "is_unsigned", "mode")]
         operands = {name: [getattr(self, name)[i] for i in range(units)] for name in "abc"}
         if units < threads:
             # The other half follows in the next cycle, when no instruction enters.
@@ -70,7 +71,7 @@ class FloatUnit(wiring.Component):
             m.submodules[f"lane_{i}"] = lane = FloatLane(config.long)
             m.d.comb += [
                 lane.op.eq(control.op), lane.kind.eq(control.kind),
-                lane.unsigned.eq(control.unsigned), lane.mode.eq(control.mode),
+                lane.is_unsigned.eq(control.is_unsigned), lane.mode.eq(control.mode),
                 *(getattr(lane, name).eq(operands[name][i]) for name in "abc"),
             ]
             results.append(lane.result)

@@ -40,7 +40,8 @@ NEAR = (
     ("hw/core/multiplier.py", "tb/hw/core/test_alu.py"),
     ("hw/gather/fsm/* hw/gather/scan/* hw/gather/table.py hw/gather/unit.py",
      "tb/hw/gather/test_fsm.py tb/hw/gather/test_scan.py tb/hw/gather/test_rounds_random.py"),
-    ("hw/float/*", "tb/hw/float/test_floats.py tb/sw/golden/test_floating.py"),
+    ("hw/float/*", "tb/hw/float/test_floats.py tb/hw/float/test_warps.py "
+     "tb/sw/golden/test_floating.py"),
     ("hw/gather/stream/*", "tb/hw/gather/test_stream_random.py"),
     ("hw/gather/delay.py", "tb/hw/gather/test_rounds_random.py"),
     ("hw/gather/variant.py hw/gather/interface.py", "tb/hw/gather/test_fsm.py"),

@@ -41,9 +41,9 @@ CONFIG = {"warps": 4, "threads": 4, "imem_bytes": 1 << 13, "local_bytes": 1 << 9
 #: after one that may change PC or mask: after a jump, and after a barrier.
 LATENCIES = {
     "short": {"ALU": 3, "vote": 3, "shuffle": 3, "multiplication": 4, "division": 35, "L1": 9,
-              "local": 9, "local atomic": 9, "float": 7, "float division": 31},
+              "local": 9, "local atomic": 9, "float": 7, "float division": 68},
     "long": {"ALU": 5, "vote": 6, "shuffle": 6, "multiplication": 7, "division": 39, "L1": 15,
-             "local": 15, "local atomic": 15, "float": 14, "float division": 63},
+             "local": 15, "local atomic": 15, "float": 14, "float division": 72},
 }
 
 #: Floating point of the core by its pipeline, and warp instructions of it a cycle.
@@ -107,7 +107,7 @@ async def latencies(dut):
         "shuffle": await gaps(bench, lambda a, p, q: [a.shfl_up(p, p, p) for _ in range(6)]),
         "division": await gaps(bench, lambda a, p, q: [a.div(p, p, p) for _ in range(6)]),
         "float": await gaps(bench, lambda a, p, q: [a.fmul_s(p, p, p) for _ in range(6)]),
-        "float division": await gaps(bench, lambda a, p, q: [a.fdiv_s(p, p, p)
+        "float division": await gaps(bench, lambda a, p, q: [a.fdiv_s(q, q, q)
                                                              for _ in range(6)]),
         "local atomic": (await gaps(bench, one_lane))[2:],
         "L1": await gaps(bench, lambda a, p, q: [a.lw(p, p) for _ in range(6)]),

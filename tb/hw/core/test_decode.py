@@ -95,6 +95,8 @@ def expected(row, word):
                                 or (imm is not None and row.format is not Format.B))
     if "d" in row.reads or row.unit is Unit.ALU:
         fields["rs3"] = rd
+    if row.unit is Unit.FLOAT and "3" not in row.reads:
+        fields["rs3"] = rs2 if "2" in row.reads else rs1
     if row.unit is Unit.LSU:
         fields |= {"size": row.size, "signed": int(row.signed),
                    "once": int(row.once)}
