@@ -63,6 +63,7 @@ LEGAL = {
     "l1_banks": _powers(1, 4),
     "l1_mshrs": _powers(2, 512),
     "l1_latency": _LATENCIES,
+    "coalescer_depth": _powers(1, 4),
     "load_queue": _powers(2, 512),
     "load_hints": _one_of(False, True),
     "atomic_words": _one_of("one", "line"),
@@ -132,6 +133,9 @@ class HardwareConfig:
     #: Cycles by which L1 and local memory answer loads later, hits and misses. As many accesses a
     #: cycle as without.
     l1_latency: int = 0
+    #: Memory instructions whose lanes the coalescer serves at the same time: each bank of the L1
+    #: goes on to its lanes of the next instruction by itself.
+    coalescer_depth: int = 1
     load_queue: int = 32  #: Load instructions that a core can have outstanding.
     #: Whether the caches heed a load's hint that its line is not wanted again soon: the L1 does not
     #: keep the line, and the L2 replaces it first. ``lw.nt`` and the like have the hint, and the

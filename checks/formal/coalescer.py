@@ -4,8 +4,9 @@ The harness holds a coalescer and the accepted instructions that are not served 
 and the readiness for passes are free. Each bank has its own lanes of an instruction, and all lanes
 of a FENCE. In a bank, at most two instructions are not served: while the last pass of an
 instruction waits to be taken, another instruction may have entered. The long pipeline holds two
-more passes, and so two more instructions. The long pipeline has no invariants here, so its proof
-holds only for the first cycles after reset.
+more passes, and so two more instructions. Each further entry of the coalescer holds another. The
+long pipeline and several entries have no invariants here, so their proofs hold only for the first
+cycles after reset.
 
 With several banks, a FENCE is offered to all banks in the same cycle. In the cycle before, no pass
 was offered, and no bank had a request under way.
@@ -142,7 +143,7 @@ class CoalescerPromise(Harness):
         if config.l1_banks > 1:
             self._fences(m, dut)
         hold(m, dut.operation, name="operation", rule=Assume, peek=peek)
-        if config.long:
+        if not self._has_invariants:
             return m
         # Invariants of all banks.
         left, current = peek.signal("left"), Signal(operation_layout(config))
@@ -218,7 +219,7 @@ class CoalescerPromise(Harness):
 
         # The unserved instructions, the oldest first.
 
-        under_way = range(4 if config.long else 2)
+        under_way = range((4 if config.long else 2) + config.coalescer_depth - 1)
         operations = [Signal(operation_layout(config), name=named(f"operation_{k}"))
                       for k in under_way]
         slots = [Signal.like(self.slot, name=named(f"slot_{k}")) for k in under_way]
@@ -265,7 +266,7 @@ class CoalescerPromise(Harness):
                 taken & (access.lanes == (1 << threads) - 1) & (access.op == AccessOp.AMO),
         }
         hold(m, port, name=named("access"), peek=peek)
-        if config.long:
+        if not self._has_invariants:
             return owed, covers
 
         # Invariants: the coalescer's registers hold the owed lanes.
@@ -303,6 +304,11 @@ class CoalescerPromise(Harness):
                         Assert(Mux(is_local(at), 0, self._bank_of(at)) == bank),
                     ]
         return owed, covers
+
+    @property
+    def _has_invariants(self):
+        """Whether induction finds the coalescer's registers described."""
+        return not self._config.long and self._config.coalescer_depth == 1
 
     def _bank_of(self, at):
         """The bank of the L1 that has a global address."""

@@ -24,27 +24,28 @@ Lanes of one instruction that access the same word are served as follows:
 Accesses to one place are in one bank, so they keep their order. Accesses in different banks have no
 order, except around a FENCE. A FENCE goes to all banks in the same cycle. With several banks it
 waits until the L2 has taken every request before it.
+
+Several instructions can be served at the same time (``coalescer_depth``). Each bank serves the
+oldest of them of which it has lanes left, so a bank with few lanes of an instruction does not wait
+for a bank with many. Each instruction has an entry, with its lanes and the result of their
+comparison.
 """
 
 import operator
 from functools import reduce
-from typing import NamedTuple
 
-
-from amaranth.hdl import Assert, Cat, Const, Module, Mux, Signal
+from amaranth.hdl import Array, Assert, Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
-from amaranth.utils import ceil_log2
 
-from hw.bits import and_or, count_ones, encode, index_bits, lowest
+from hw.bits import and_or, encode, index_bits, lowest
 from hw.config import HardwareConfig
-from hw.core.access import (AccessOp, bank_bits, misaligned, operation_layout, pass_layout,
-                            row_bits)
-from hw.core.combine import combine, partners
+from hw.core.access import bank_bits, misaligned, operation_layout, pass_layout
 from hw.core.loads import slot_layout
+from hw.core.passes import BankPasses, Serving, combined_in_time
+from hw.core.related import Related, compare
 from hw.isa import Cause
-from hw.memory.amo import controls
-from hw.operations import AmoOp, MemOp
+from hw.operations import MemOp
 from hw.streams import check_stream
 from hw.timing import Timing
 
@@ -52,22 +53,44 @@ from hw.timing import Timing
 __all__ = ["Coalescer"]
 
 
-class _Serving(NamedTuple):
-    """The instruction whose lanes are served."""
-    operation: data.View  #: Signal(operation_layout)
-    slot: Signal  #: Its slot in the load queue.
-    left: Signal  #: Signal(threads). The lanes that are not served yet.
-    first: Signal  #: Signal(1). No pass of the first bank has left.
-    #: Signal(threads). The lanes before which another lane that is left must be served, or goes to
-    #: their place.
-    rivaled: Signal
-    mates: list[Signal]  #: As in :meth:`Coalescer._compare`.
-    parts: list[Signal]  #: As in :meth:`Coalescer._compare`.
-    #: list of Value. The lanes' data. The operands of an atomic are combined, in the long pipeline
-    #: in part.
-    operands: list
-    #: The partners of the levels that are not done (:mod:`hw.core.combine`).
-    partners: list[list[Signal]]
+class _Entry:
+    """An instruction whose lanes are served.
+
+    Parameters
+    ----------
+    config : HardwareConfig
+    suffix : str
+        The end of the names of its signals.
+    """
+    def __init__(self, config: HardwareConfig, suffix: str):
+        threads = config.threads
+        self.operation = Signal(operation_layout(config), name=f"current{suffix}",
+                                reset_less=True)
+        #: Lanes that are not served yet.
+        self.left = Signal(threads, name=f"left{suffix}")
+        self.working = Signal(name=f"working{suffix}")  #: Lanes are left.
+        self.slot = Signal(index_bits(config.load_queue), name=f"slot{suffix}")
+        self.first = Signal(name=f"first{suffix}")  #: No pass of the first bank has left.
+        self.served = Signal(threads, name=f"served{suffix}")  #: Lanes of passes that leave.
+        self.done = Signal(name=f"done{suffix}")  #: The instruction's last pass leaves.
+        self.related = Related.signals(threads, suffix=suffix)
+        self.rivaled = Signal(threads, name=f"rivaled{suffix}")  #: As in ``Serving``.
+        #: The lanes of each bank that are left, and whether there are any. With one bank, the bank
+        #: has all lanes.
+        self.in_bank, self.present = [self.left], [self.working]
+        self.member = None
+        if config.l1_banks > 1:
+            self.in_bank = [Signal(threads, name=f"left_{bank}{suffix}")
+                            for bank in range(config.l1_banks)]
+            self.present = [mine.any() for mine in self.in_bank]
+            self.member = Signal(data.ArrayLayout(threads, config.l1_banks),
+                                 name=f"member{suffix}")
+        self.operands, self.partners = [], []
+
+    def serving(self, bank) -> Serving:
+        """What a bank serves of it."""
+        return Serving(self.operation, self.slot, self.in_bank[bank], self.first, self.rivaled,
+                       self.related, self.operands, self.partners)
 
 
 class Coalescer(wiring.Component):
@@ -137,31 +160,24 @@ class Coalescer(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         config, timing = self._config, self._timing
-        threads = config.threads
-
-        current = Signal(operation_layout(config), reset_less=True)
-        left = Signal(threads)              # lanes of ``current`` that are not served yet
-        working = Signal()                  # lanes are left
-        slot = Signal(index_bits(config.load_queue))
-        first = Signal()                    # no pass of the first bank has left
-        served = Signal(threads)
-        done = Signal()                     # the instruction's last pass leaves
-        advance = Signal(config.l1_banks)   # a pass of the bank leaves
+        depth = config.coalescer_depth
+        entries = [_Entry(config, f"_of_{number}" if depth > 1 else "") for number in range(depth)]
 
         # An instruction enters, and takes a slot of the load queue.
         head = self.operation.payload
         fails = Signal()
         wants_slot = Signal()
-        may_enter = Signal()
         accept = Signal()
-        entering = Signal(threads)
+        place = Signal(range(depth))            # the entry for the next instruction
+        free = Signal(depth)
+        may_enter = Signal()
         m.d.comb += [
             fails.eq((head.mask & head.failing).any()),
             wants_slot.eq((head.op == MemOp.LOAD) | ((head.op == MemOp.AMO) & head.writes)),
-            may_enter.eq(~working | timing.in_time(done)),
+            free.eq(Cat(~entry.working | timing.in_time(entry.done) for entry in entries)),
+            may_enter.eq(free.bit_select(place, 1)),
             self.operation.ready.eq(may_enter & (self.slot_free | ~wants_slot)),
             accept.eq(self.operation.valid & self.operation.ready),
-            entering.eq(Mux(fails, 0, head.mask)),
             self.allot.eq(accept & wants_slot & ~fails),
             self.entry.warp.eq(head.warp), self.entry.rd.eq(head.rd),
             self.entry.mask.eq(head.mask), self.entry.size.eq(head.size),
@@ -169,90 +185,166 @@ class Coalescer(wiring.Component):
         ]
         if config.gather_reads:
             m.d.comb += self.entry.of_unit.eq(head.of_unit)
-        for i in range(threads):
+        for i in range(config.threads):
             m.d.comb += [
                 self.entry.offset[i].eq(head.address[i][:config.line_bits]),
                 self.entry.bank[i].eq(self._bank_of(head, i)),
             ]
-        mates, rivals, parts = self._compare(m, head)
+        latest = entries[0].operation           # the last that was accepted
+        if depth > 1:
+            latest_place = Signal.like(place)
+            with m.If(accept):
+                m.d.sync += latest_place.eq(place)
+            with m.If(accept & ~fails):
+                m.d.sync += place.eq(place + 1)
+            latest = Signal(operation_layout(config))
+            m.d.comb += latest.as_value().eq(Array(
+                entry.operation.as_value() for entry in entries)[latest_place])
+        reporting = self._report(m, accept, latest)
+        made = compare(m, config, head, timing.needed(self.operation.valid))
+        for number, entry in enumerate(entries):
+            self._relate(m, entry, f"_of_{number}" if depth > 1 else "")
+
+        # Each bank serves an entry.
+        holds = Signal()                        # a pass waits to be taken
+        advance = Signal(config.l1_banks)       # a pass of the bank leaves
+        turns = [self._turn(m, entries, bank, place) for bank in range(config.l1_banks)]
+        # A FENCE goes to all banks at once.
+        may_fence = [Const(1)] * depth
+        if config.l1_banks > 1:
+            may_fence = [Cat(turn[number] for turn in turns).all() & ~(holds | self.asking)
+                         for number in range(depth)]
+        served, more, held = [], [], []
+        for bank, turn in enumerate(turns):
+            serving, goes = self._choose(m, entries, bank, turn, may_fence)
+            lanes, leaves, waits = BankPasses(config, bank).serve(
+                m, serving, goes, self.access[bank], self.local_conflict, self.load_words[bank])
+            m.d.comb += advance[bank].eq(leaves)
+            served.append(Mux(leaves, lanes, 0))
+            more.append(Mux(leaves, serving.leaves_lanes, 1))
+            held.append(waits)
+        conflicts = []
+        for number, entry in enumerate(entries):
+            mine = [turn[number] for turn in turns]
+            m.d.comb += [
+                entry.served.eq(reduce(operator.or_, (
+                    Mux(its, lanes, 0) if depth > 1 else lanes
+                    for its, lanes in zip(mine, served)))),
+                # Without waiting for ``served``.
+                entry.done.eq(entry.working & ~Cat(
+                    any_left & (~its | further if depth > 1 else further)
+                    for its, any_left, further in zip(mine, entry.present, more)).any()),
+            ]
+            conflicts.append(~entry.done & Cat(
+                leaves & its for leaves, its in zip(advance, mine)).any())
+            with m.If(advance[0] & mine[0]):
+                m.d.sync += entry.first.eq(0)
+            here = place == number
+            self._enter(m, entry, made, fails, may_enter & here, accept & here)
+        m.d.comb += [
+            holds.eq(Cat(held).any()),
+            self.bank_conflict.eq(Cat(conflicts).any()),
+            self.serving.eq(Cat(entry.working for entry in entries).any()),
+            self.busy.eq(self.serving | holds | self.operation.valid | reporting),
+        ]
+        self._check(m, entries, advance)
+        return m
+
+    def _relate(self, m, entry, suffix):
+        """What follows from an entry's registers: each bank's lanes, and combined operands."""
+        m.d.comb += entry.rivaled.eq(Cat((entry.left & rivals).any()
+                                         for rivals in entry.related.rivals))
+        if entry.member is not None:
+            m.d.comb += [mine.eq(entry.left & entry.member[bank])
+                         for bank, mine in enumerate(entry.in_bank)]
+        entry.operands, entry.partners = combined_in_time(
+            m, self._config, entry.operation, entry.left, entry.related, suffix)
+
+    def _enter(self, m, entry, made, fails, may_enter, accept):
+        """The registers of an entry, when an instruction may enter it and is accepted."""
+        config, timing, threads = self._config, self._timing, self._config.threads
+        head = self.operation.payload
+        entering = Signal(threads)
         takes = timing.needed(accept, may_enter)
+        m.d.comb += entering.eq(Mux(fails, 0, head.mask))
         with m.If(takes):
-            m.d.sync += [current.eq(head), slot.eq(self.slot), first.eq(1)]
-        with m.Elif(advance[0]):
-            m.d.sync += first.eq(0)
+            m.d.sync += [entry.operation.eq(head), entry.slot.eq(self.slot), entry.first.eq(1)]
+            m.d.sync += [held.eq(new) for held, new in zip(entry.related.all, made.all)]
+            if entry.member is not None:
+                m.d.sync += [entry.member[bank][i].eq((self._bank_of(head, i) == bank)
+                                                      | (head.op == MemOp.FENCE))
+                             for bank in range(config.l1_banks) for i in range(threads)]
         # An instruction enters only when no lane is left, so an OR joins both terms. ``accept`` is
         # known later than ``served``.
-        m.d.sync += left.eq(left & ~served | Mux(accept, entering, 0))
+        m.d.sync += entry.left.eq(entry.left & ~entry.served | Mux(accept, entering, 0))
         with m.If(accept):
-            m.d.sync += working.eq(~fails)
-        with m.Elif(done):
-            m.d.sync += working.eq(0)
-        reporting = self._report(m, accept, current)
+            m.d.sync += entry.working.eq(~fails)
+        with m.Elif(entry.done):
+            m.d.sync += entry.working.eq(0)
+    def _turn(self, m, entries, bank, place):
+        """For each entry, whether it is the oldest of which a bank has lanes left."""
+        if len(entries) == 1:
+            return [Const(1)]
+        turn = Signal(len(entries), name=f"turn_{bank}")
+        # The entry that the next instruction takes is the oldest, if an instruction is there.
+        with m.Switch(place):
+            for first in range(len(entries)):
+                order = [*range(first, len(entries)), *range(first)]
+                with m.Case(first):
+                    m.d.comb += [turn[number].eq(entries[number].present[bank] & ~Cat(
+                        entries[older].present[bank] for older in order[:behind]).any())
+                                 for behind, number in enumerate(order)]
+        return list(turn)
 
-        held_mates, held_rivals = (
-            [Signal(threads, name=f"{name}_{i}") for i in range(threads)]
-            for name in ("mates", "rivals"))
-        held_parts = [Signal(i, name=f"parts_{i}") for i in range(1, threads)]
-        with m.If(takes):
-            m.d.sync += [held.eq(made) for held, made in
-                         zip(held_mates + held_rivals + held_parts, mates + rivals + parts)]
-        rivaled = Signal(threads)
-        m.d.comb += rivaled.eq(Cat((left & held).any() for held in held_rivals))
+    def _choose(self, m, entries, bank, turn, may_fence):
+        """What a bank serves, and whether a pass may leave."""
+        choices = [entry.serving(bank) for entry in entries]
+        goes = [entry.present[bank] & its & ((entry.operation.op != MemOp.FENCE) | may)
+                for entry, its, may in zip(entries, turn, may_fence)]
+        if len(entries) == 1:
+            return choices[0], goes[0]
+        end = f"_at_{bank}"
 
-        # Each bank's lanes that are left, and whether there are any. With one bank, the bank has
-        # all lanes.
-        in_bank, present = [left], [working]
-        may_go = Const(1)
-        holds = Signal()                    # a pass waits to be taken
-        if config.l1_banks > 1:
-            in_bank = [Signal(threads, name=f"left_{bank}") for bank in range(config.l1_banks)]
-            present = [mine.any() for mine in in_bank]
-            member = Signal(data.ArrayLayout(threads, config.l1_banks))
-            with m.If(takes):
-                m.d.sync += [member[bank][i].eq((self._bank_of(head, i) == bank)
-                                                | (head.op == MemOp.FENCE))
-                             for bank in range(config.l1_banks) for i in range(threads)]
-            m.d.comb += [mine.eq(left & member[bank]) for bank, mine in enumerate(in_bank)]
-            may_go = Signal()
-            m.d.comb += may_go.eq((current.op != MemOp.FENCE) | ~(holds | self.asking))
-        operands, open_partners = self._combine(m, current, left, held_mates, held_rivals)
-        served_of, more, held = [], [], []
-        for bank, (mine, any_left) in enumerate(zip(in_bank, present)):
-            serving = _Serving(current, slot, mine, first, rivaled, held_mates, held_parts,
-                               operands, open_partners)
-            lanes, leaves, waits = self._serve(m, bank, serving, any_left & may_go)
-            m.d.comb += advance[bank].eq(leaves)
-            served_of.append(Mux(leaves, lanes, 0))
-            more.append(Mux(leaves, self._leaves_lanes(serving), any_left))
-            held.append(waits)
-        m.d.comb += [
-            served.eq(reduce(operator.or_, served_of)),
-            holds.eq(Cat(held).any()),
-            # Without waiting for ``served``.
-            done.eq(working & ~Cat(more).any()),
-            self.bank_conflict.eq(advance.any() & ~done),
-            self.serving.eq(working),
-            self.busy.eq(working | holds | self.operation.valid | reporting),
-        ]
+        def chosen(values, name):
+            result = Signal.like(values[0], name=name + end, reset_less=True)
+            m.d.comb += Value.cast(result).eq(and_or(Cat(turn), values))
+            return result
+        related = Related.signals(self._config.threads, suffix=end)
+        m.d.comb += [one.eq(and_or(Cat(turn), values)) for one, *values in zip(
+            related.all, *(entry.related.all for entry in entries))]
+        return Serving(
+            chosen([one.operation for one in choices], "current"),
+            chosen([one.slot for one in choices], "slot"),
+            chosen([one.left for one in choices], "left"),
+            chosen([one.first for one in choices], "first"),
+            chosen([one.rivaled for one in choices], "rivaled"), related,
+            [chosen(list(values), f"operand_{i}")
+             for i, values in enumerate(zip(*(one.operands for one in choices)))],
+            [[chosen(list(values), f"partner_{level}_{i}")
+              for i, values in enumerate(zip(*found))]
+             for level, found in enumerate(zip(*(one.partners for one in choices)))]), \
+            Cat(goes).any()
 
+    def _check(self, m, entries, advance):
+        """Assert that the lanes of each instruction are served, each once."""
         running = Signal()
         m.d.sync += running.eq(1)
         with m.If(running):
-            m.d.sync += [
-                Assert(working == left.any(), "lanes are left, and it does not work"),
-                Assert(~advance.any() | served.any(), "a pass serves no lane"),
-                Assert((served & ~left) == 0, "a pass serves a lane again"),
-                Assert(done == (working & ((left & ~served) == 0)),
-                       "a pass leaves lanes unexpectedly"),
-            ]
+            for entry in entries:
+                m.d.comb += [
+                    Assert(entry.working == entry.left.any(),
+                           "lanes are left, and it does not work"),
+                    Assert((entry.served & ~entry.left) == 0, "a pass serves a lane again"),
+                    Assert(entry.done == (entry.working & ((entry.left & ~entry.served) == 0)),
+                           "a pass leaves lanes unexpectedly"),
+                ]
+            m.d.comb += Assert(
+                ~advance.any() | Cat(entry.served.any() for entry in entries).any(),
+                "a pass serves no lane")
         check_stream(m, self.operation, name="operation")
         for bank, access in enumerate(self.access):
-            check_stream(m, access, name=self._named("access", bank))
-        return m
-
-    def _named(self, name, bank):
-        """The name of a signal of a bank."""
-        return f"{name}_{bank}" if self._config.l1_banks > 1 else name
+            check_stream(m, access,
+                         name=f"access_{bank}" if self._config.l1_banks > 1 else "access")
 
     def _bank_of(self, operation, lane):
         """The number of the bank that serves a lane."""
@@ -260,206 +352,7 @@ class Coalescer(wiring.Component):
         bank = operation.address[lane][low:low + bank_bits(self._config)]
         return Mux(operation.local[lane], 0, bank)
 
-    def _leaves_lanes(self, serving):
-        """Whether a pass leaves lanes, without waiting for the lanes that the pass serves."""
-        left = serving.left
-        return Cat(left[i] & (left[:i] & part).any()
-                   for i, part in enumerate(serving.parts, 1)).any()
-
-    def _serve(self, m, bank, serving, goes):
-        """Serve lanes of a bank: one pass a cycle.
-
-        Parameters
-        ----------
-        m : Module
-        bank : int
-        serving : _Serving
-            ``left`` has the lanes of the bank.
-        goes : Value
-            A pass may leave. Then lanes are left.
-
-        Returns
-        -------
-        served : Signal(threads)
-            The lanes of the pass.
-        advance : Value
-            The pass leaves.
-        holds : Value
-            A pass of the bank that has left waits to be taken.
-        """
-        config, timing, threads = self._config, self._timing, self._config.threads
-        current, left, rivaled = serving.operation, serving.left, serving.rivaled
-
-        def named(name):
-            return self._named(name, bank)
-        # ``served`` are the lanes of the pass. Where words of several lanes go to the same place,
-        # ``chosen`` is the lane whose word is taken.
-        leader = lowest(m, left, name=named("leader"))
-        group, ahead, gathered, chosen, served = (
-            Signal(threads, name=named(name))
-            for name in ("group", "ahead", "gathered", "chosen", "pass_lanes"))
-        is_local = Signal(name=named("is_local"))
-        apart = Signal(name=named("apart"))
-        room = Signal(name=named("room"))
-        m.d.comb += [
-            # Only the first bank has lanes in local memory.
-            is_local.eq((leader & current.local).any() if bank == 0 else 0),
-            apart.eq((current.op == MemOp.STORE) & (current.size != 2)
-                     | self._apart(current)),
-            group.eq(and_or(leader, serving.mates)),
-            ahead.eq(left & ~rivaled & current.local),
-            gathered.eq(and_or(ahead, serving.mates)),
-            chosen.eq(Mux(is_local, ahead, left & ~rivaled & group)),
-            served.eq(left & Mux(is_local, gathered, group & ~Mux(apart, rivaled, 0))),
-        ]
-
-        # From here on the fields of the pass are put together.
-        m.submodules[named("leaving")] = leaving = timing.register(pass_layout(config))
-        wiring.connect(m, leaving.o, wiring.flipped(self.access[bank]))
-        picked_shape = data.StructLayout({
-            "operation": operation_layout(config), "slot": len(serving.slot), "local": 1,
-            "address": 32, "compare": 32, "served": threads, "chosen": threads,
-            "partners": data.StructLayout({
-                f"level_{depth}": data.ArrayLayout(1 << depth, threads // 2)
-                for depth in self._late_levels})})
-        picking = Signal(picked_shape, name=named("picking"))
-        picked = Signal(picked_shape, name=named("picked"), reset_less=True)
-        picked_valid = Signal(name=named("picked_valid"))
-        # Loads of global memory place no words; their mask is for sectors. With ``chosen`` at 0 a
-        # simulator skips the largest part of this unit's logic most of the time.
-        places = Signal(name=named("places"))
-        m.d.comb += [
-            places.eq(goes & ((current.op != MemOp.LOAD) | is_local | (config.sectors > 1))),
-            picking.operation.eq(current), picking.slot.eq(serving.slot),
-            *(picking.operation.data[i].eq(operand) for i, operand in enumerate(serving.operands)),
-            *(picking.partners[f"level_{depth}"][i].eq(one)
-              for depth, found in zip(self._late_levels, serving.partners)
-              for i, one in enumerate(found)),
-            picking.local.eq(is_local),
-            picking.address.eq(and_or(leader, [current.address[i] for i in range(threads)])),
-            picking.served.eq(served), picking.chosen.eq(Mux(places, chosen, 0)),
-        ]
-        with m.If((current.op == MemOp.AMO) & (current.amo == AmoOp.CAS)):
-            m.d.comb += picking.compare.eq(
-                and_or(leader, [current.compare[i] for i in range(threads)]))
-        if timing.has_pick_stage:
-            m.d.comb += room.eq(~picked_valid | leaving.i.ready)
-            with m.If(room):
-                m.d.sync += [picked_valid.eq(goes), picked.eq(picking)]
-        else:
-            m.d.comb += [room.eq(leaving.i.ready), picked_valid.eq(goes), picked.eq(picking)]
-        m.d.comb += leaving.i.valid.eq(picked_valid)
-        if bank == 0:
-            m.d.comb += self.local_conflict.eq(goes & room & is_local & ~serving.first)
-        if config.counters:
-            with m.If(goes & room & (current.op == MemOp.LOAD) & ~is_local):
-                m.d.comb += self.load_words[bank].eq(count_ones(chosen))
-        self._assemble(m, bank, picked, leaving.i.payload)
-        return served, goes & room, leaving.o.valid | timing.only_later(picked_valid)
-
-    def _apart(self, operation):
-        """Whether an atomic of a whole line serves one lane of each word: operands are not
-        combined. Without atomics of whole lines, a pass serves one lane anyway."""
-        config = self._config
-        if config.combines or not config.line_atomics:
-            return 0
-        return ((operation.op == MemOp.AMO) & ~operation.writes
-                & (operation.amo != AmoOp.CAS))
-
-    def _compare(self, m, head):
-        """Three masks of lanes for each lane of an instruction that enters. Passes are made of
-        them.
-
-        *mates*
-            The lanes that this lane brings into its pass.
-        *rivals*
-            The lanes that want the same word of the line, or the same bank, and go before this
-            lane. Higher lanes go first, since the highest lane's value counts. For narrow stores
-            and atomics lower lanes go first: the bytes of several lanes may have to be kept side
-            by side, and a later lane sees the result of an earlier lane's atomic.
-        *parts*
-            The lower lanes that cannot share a pass with this lane.
-        """
-        config, threads = self._config, self._config.threads
-        is_fence, is_amo, is_cas, narrow, together = (
-            Signal(name=name) for name in ("is_fence", "is_amo", "is_cas", "narrow", "together"))
-        m.d.comb += [
-            is_fence.eq(head.op == MemOp.FENCE), is_amo.eq(head.op == MemOp.AMO),
-            is_cas.eq(is_amo & (head.amo == AmoOp.CAS)),
-            narrow.eq(is_amo | (head.op == MemOp.STORE) & (head.size != 2)),
-            # Lanes of an atomic need no pass of their own, if nobody wants the old value.
-            together.eq(is_amo & ~head.writes & ~is_cas),
-        ]
-        combines = together if config.combines else Const(0)
-        spreads = self._apart(head)
-        mates = [Signal(threads, name=f"new_mates_{i}") for i in range(threads)]
-        rivals = [Signal(threads, name=f"new_rivals_{i}") for i in range(threads)]
-        parts = [Signal(i, name=f"new_parts_{i}") for i in range(1, threads)]
-        every = (1 << threads) - 1
-        # The highest bit tells global memory from local.
-        mapped = slice(config.line_bits, ceil_log2(config.memory_bytes))
-        lines = [Cat(address[mapped], address[-1]) for address in head.address]
-        places = [address[2:config.line_bits] for address in head.address]
-        with m.If(self._timing.needed(self.operation.valid)):
-            # Masks of the other lanes, for each lane. In one line both lanes are local, or neither.
-            for i in range(threads):
-                lined, worded, banked, clash, joined = (
-                    Signal(threads, name=f"{name}_{i}")
-                    for name in ("lined", "worded", "banked", "clash", "joined"))
-                atomics = Mux(together, every if config.line_atomics
-                              else worded if config.combines else 0, 0)
-                m.d.comb += [
-                    lined.eq(Cat(line == lines[i] for line in lines)),
-                    worded.eq(Cat(place == places[i] for place in places)),
-                    banked.eq(Mux(head.local[i], head.local, 0)),
-                    clash.eq(worded & (lined | banked) | Mux(is_cas, banked, 0)),
-                    joined.eq((banked & Mux(narrow & ~combines, 0, worded)
-                               | ~banked & Mux(is_amo, atomics, every)) & lined
-                              | Mux(is_fence, every, 0)),
-                    mates[i].eq(joined | 1 << i),
-                    rivals[i].eq(clash & Mux(narrow, (1 << i) - 1, every & (-2 << i))),
-                ]
-                if i:
-                    m.d.comb += parts[i - 1].eq(~joined & (clash | ~banked) | (
-                        ~banked & Mux(narrow & ~is_amo | spreads, clash, 0)))
-        return mates, rivals, parts
-
-    @property
-    def _levels(self):
-        """Levels of the tree that combines operands."""
-        return range(ceil_log2(self._config.threads) if self._config.combines else 0)
-
-    @property
-    def _late_levels(self):
-        """The levels after the register of a picked pass, which only the long pipeline has."""
-        levels = self._levels
-        return levels[self._timing.levels_in_time(len(levels)):]
-
-    def _combine(self, m, current, left, mates, rivals):
-        """Combine the operands of an atomic's lanes that are left, in the levels that are not late.
-
-        Lanes that share a pass and a word are mates. The lower of them is a rival of the higher.
-
-        Returns
-        -------
-        operands : list of Value
-            Each lane's data. The lowest lane of a word has the combined operand.
-        partners : list of list of Signal
-            The partners of each late level. They are 0 if the instruction is no atomic.
-        """
-        threads, late = self._config.threads, self._late_levels
-        same = [Signal(high, name=f"same_{high}") for high in range(threads)]
-        with m.If(current.op == MemOp.AMO):
-            m.d.comb += [below.eq(Mux(left[high], left & mates[high] & rivals[high], 0))
-                         for high, below in enumerate(same)]
-        found = [partners(m, same, threads, depth) for depth in self._levels]
-        operands = [current.data[i] for i in range(threads)]
-        for depth in self._levels[:late.start]:
-            operands = combine(m, controls(current.amo), operands, found[depth], depth,
-                               name="combined")
-        return operands, found[late.start:]
-
-    def _report(self, m, accept, current):
+    def _report(self, m, accept, latest):
         """Report faults and instructions that begin: as the instruction is accepted, in the long
         pipeline a cycle later.
 
@@ -468,7 +361,7 @@ class Coalescer(wiring.Component):
         threads = self._config.threads
         telling = Signal()
         m.d[self._timing.later] += telling.eq(accept)
-        head = self._timing.stage(self.operation.payload, current)
+        head = self._timing.stage(self.operation.payload, latest)
         failing = Signal(threads)
         m.d.comb += failing.eq(head.mask & head.failing)
         culprit = lowest(m, failing, name="culprit")
@@ -492,68 +385,3 @@ class Coalescer(wiring.Component):
             self.started_warp.eq(head.warp), self.started_rd.eq(head.rd),
         ]
         return telling
-
-    def _assemble(self, m, bank, picked, access):
-        """Build the pass of the lanes that were picked: operation, line or rows, words."""
-        config, threads = self._config, self._config.threads
-        current, is_local = picked.operation, picked.local
-        lanes = range(threads)
-        def named(name):
-            return self._named(name, bank)
-        placed = Signal(access.data.shape())
-        mask = Signal(config.line_bytes)
-        operands = [current.data[i] for i in lanes]
-        for depth in self._late_levels:
-            operands = combine(m, controls(current.amo), operands,
-                               picked.partners[f"level_{depth}"], depth,
-                               name=named("picked_operand"))
-        # A lane's contribution to its word: data, byte mask, row.
-        brought_shape = data.StructLayout({"data": 32, "mask": 4, "row": row_bits(config)})
-        brought = [Signal(brought_shape, name=named(f"brought_{i}")) for i in lanes]
-        for i, lane in enumerate(brought):
-            low, value = current.address[i][:2], operands[i]
-            m.d.comb += [
-                lane.row.eq(current.address[i][config.line_bits:]),
-                lane.mask.eq(0xF), lane.data.eq(value),
-            ]
-            with m.Switch(current.size):
-                with m.Case(0):
-                    m.d.comb += [lane.mask.eq(1 << low), lane.data.eq(value[:8].replicate(4))]
-                with m.Case(1):
-                    m.d.comb += [lane.mask.eq(3 << low), lane.data.eq(value[:16].replicate(2))]
-        for word in range(config.line_words):
-            choice = Signal(threads, name=named(f"choice_{word}"))
-            taken = Signal(brought_shape, name=named(f"taken_{word}"))
-            with m.If(picked.chosen.any()):
-                m.d.comb += [
-                    choice.eq(picked.chosen & Cat(address[2:config.line_bits] == word
-                                                  for address in current.address)),
-                    taken.as_value().eq(and_or(choice, brought)),
-                ]
-            m.d.comb += [
-                access.rows[word].eq(taken.row),
-                mask[4 * word:4 * word + 4].eq(taken.mask),
-                placed[word].eq(taken.data),
-            ]
-        with m.Switch(current.op):
-            with m.Case(MemOp.FENCE):
-                m.d.comb += access.op.eq(AccessOp.FENCE)
-            with m.Case(MemOp.AMO):
-                m.d.comb += access.op.eq(Mux(is_local, AccessOp.LOCAL_AMO, AccessOp.AMO))
-            with m.Case(MemOp.STORE):
-                m.d.comb += access.op.eq(Mux(is_local, AccessOp.LOCAL_STORE, AccessOp.STORE))
-            with m.Default():
-                m.d.comb += access.op.eq(Mux(is_local, AccessOp.LOCAL_LOAD, AccessOp.LOAD))
-        m.d.comb += [
-            access.amo.eq(current.amo), access.wanted.eq(current.writes),
-            access.slot.eq(picked.slot), access.lanes.eq(picked.served),
-            access.line.eq(picked.address[config.line_bits + bank_bits(config):]),
-            access.mask.eq(mask), access.data.eq(placed),
-        ]
-        if config.load_hints:
-            m.d.comb += access.once.eq(current.once)
-        # The word beside that of a CAS holds the value to compare with.
-        with m.If((current.op == MemOp.AMO) & (current.amo == AmoOp.CAS)):
-            for word in range(config.line_words):
-                with m.If(picked.address[2] != word & 1):
-                    m.d.comb += access.data[word].eq(picked.compare)

@@ -34,7 +34,7 @@ NEAR = (
     ("hw/core/errors.py hw/core/interface.py hw/core/registers.py hw/core/stages.py hw/timing.py",
      "tb/hw/core/test_core.py"),
     ("hw/core/gathering.py", "tb/programs/test_graphpeg.py tb/programs/test_eghw.py"),
-    ("hw/core/combine.py hw/core/access.py hw/core/banks.py",
+    ("hw/core/combine.py hw/core/access.py hw/core/banks.py hw/core/passes.py hw/core/related.py",
      "tb/hw/core/test_coalescer.py tb/hw/core/test_local.py tb/hw/core/test_loads.py"),
     ("hw/core/lsu.py hw/core/coalescer.py", "tb/hw/core/test_l1.py"),
     ("hw/core/multiplier.py", "tb/hw/core/test_alu.py"),
@@ -279,7 +279,8 @@ WIDE = (
     ("hw/core/gathering.py hw/gather/*", (_UNITS,)),
     ("hw/core/gathering.py hw/gather/*.py hw/gather/fsm/* hw/gather/scan/* hw/gather/stream/*",
      ("tb/sw/compile/schedules/test_weaver.py",)),
-    ("hw/exchange.py hw/core/access.py hw/core/coalescer.py hw/core/loads.py hw/core/lsu.py",
+    ("hw/exchange.py hw/core/access.py hw/core/coalescer.py hw/core/passes.py hw/core/related.py "
+     "hw/core/loads.py hw/core/lsu.py",
      (_UNITS,)),
     ("hw/memory/*", (_RANDOM, _PROGRAMS, _GPU, _COUNTERS, "tb/sim/test_slow.py")),
     ("hw/scu/*", ("--quick tb/programs/test_scu.py tb/programs/test_compaction.py",
