@@ -2,11 +2,41 @@
 // finds this file. One lane of one warp runs the test. Its result goes to tohost: 1 if it passed,
 // else twice the number of the case that failed, plus 1.
 
+#pragma once
+
 #define RVTEST_RV32U
 #define RVTEST_RV32M
 #define RVTEST_RV64U
 #define RVTEST_RV64M
+#define RVTEST_RV32UF
+#define RVTEST_RV64UF
 #define TESTNUM gp
+
+// The tests of floats are written for registers of their own. With Zfinx, floats lie in integer
+// registers, here in some that the tests leave free; their loads, stores and moves are integer ones.
+#ifdef __riscv_zfinx
+#define f0  s0
+#define f1  s1
+#define f2  s2
+#define f3  s3
+#define f10 s4
+#define f11 s5
+#define f12 s6
+#define f13 s7
+
+.macro flw to, address, temporary
+        lw      \to, \address
+.endm
+.macro fsw from, address
+        sw      \from, \address
+.endm
+.macro fmv.s.x to, from
+        mv      \to, \from
+.endm
+.macro fmv.x.s to, from
+        mv      \to, \from
+.endm
+#endif
 
 #define RVTEST_END .insn r 0x0B, 0, 0, x0, x0, x0       /* TMC x0: the warp ends */
 

@@ -5,7 +5,8 @@ examples/exec           test_example, test_several_cores, test_hello, test_float
 memory by name          test_example, test_expectations, test_load_and_dump
 end of a program        test_a_program_that_fails, test_lane, test_a_program_without_end,
                         test_exit_code, test_waits_after_its_exit, test_host_requests,
-                        test_environment_of_riscv_tests
+                        test_environment_of_riscv_tests,
+                        test_environment_of_tests_of_floats
 contents before a run   test_data_at_text, test_runs_past_its_end
 refused                 test_files_that_are_no_programs, test_division
 ======================  ================================================================
@@ -226,6 +227,53 @@ numbers: .word 7, 0
                  str(signature)]) == code
     assert f"exit code {5 * code}\n" in capsys.readouterr().out
     assert signature.read_bytes() == struct.pack("<4I", 7, 7, 0, 0)
+
+
+@pytest.mark.parametrize("flags", [1, 0])
+def test_environment_of_tests_of_floats(tmp_path, capsys, flags):
+    """Tests for floating-point registers, with Zfinx. A public test has the header twice."""
+    source = tmp_path / "test.S"
+    source.write_text(f"""
+        #include "riscv_test.h"
+        #undef RVTEST_RV64UF
+        #define RVTEST_RV64UF RVTEST_RV32UF
+        #include "riscv_test.h"
+        RVTEST_RV64UF
+        RVTEST_CODE_BEGIN
+        li TESTNUM, 2
+        la a0, numbers
+        flw f10, 0(a0)
+        flw f11, third, a1
+        fmadd.s f13, f10, f11, f10
+        fsw f13, 4(a0)
+        fmv.x.s a1, f13
+        lw a2, 8(a0)
+        bne a1, a2, fail
+        fsflags a1, x0
+        li TESTNUM, 3
+        li a2, {flags}
+        bne a1, a2, fail
+        li TESTNUM, 4
+        li a1, 0x12345678
+        fmv.s.x f1, a1
+        fsgnjn.s f0, f1, f1
+        fmv.x.s a2, f0
+        li a1, 0x92345678
+        bne a1, a2, fail
+        bne x0, TESTNUM, pass
+fail:   RVTEST_FAIL
+pass:   RVTEST_PASS
+        RVTEST_CODE_END
+        .data
+third:  .float 0.33333334
+        RVTEST_DATA_BEGIN
+numbers: .float 3.0, 0.0, 4.0
+        RVTEST_DATA_END
+        """)
+    program = compile_program(tmp_path, source, cpu="generic_rv32+m+a+zfinx",
+                              more=("-I", str(EXAMPLES), "-Werror"))
+    assert main(["exec", str(program), *TINY, "--set", "float=half", "--functional"]) == 1 - flags
+    assert f"exit code {3 * (1 - flags)}\n" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("exit_code", [0, 5])
