@@ -1,6 +1,7 @@
 """Tests of the parts that ``run`` and ``compare`` share."""
 
 import io
+import itertools
 import json
 import sys
 
@@ -96,7 +97,7 @@ def test_command_plans_once(counts, capsys):
 
 def test_a_program_that_does_not_fit_is_refused_before_any_run(monkeypatch):
     """A schedule whose turn is later is refused beforehand too."""
-    sizes = iter([100] + 9 * [1 << 20])
+    sizes = itertools.chain([100], itertools.repeat(1 << 20))
     monkeypatch.setattr("sw.compile.asm.program.Program.size",
                         property(lambda program: next(sizes)))
     with pytest.raises(UserError, match="schedule=em direction=push frontier=counter "

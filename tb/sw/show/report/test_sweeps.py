@@ -74,7 +74,7 @@ def test_tables(made):
     assert page.title == "Sweep caches" and dict(page.facts) == {
         "runs": "30", "graphs": "2", "algorithms": "1", "without a result": "4"}
     refused = [cells for cells, _ in block(page, "Without a result").rows]
-    assert len(refused) == 4 and all("only push" in cells[-1] for cells in refused)
+    assert len(refused) == 4 and all("direction pull" in cells[-1] for cells in refused)
     assert len(block(page, "All runs").rows) == 30
     gains = {cells[1]: cells[3] for cells, _ in block(page, "Speedup of each value").rows}
     assert gains["vm"] == gains["512"] == gains["push"] == "1.00x"

@@ -102,7 +102,7 @@ def test_a_direction_that_a_schedule_does_not_have_is_no_failure(capsys):
     rows = [line.split() for line in printed.out.splitlines() if line.startswith("karate")]
     assert [row[:4] for row in rows[:1]] == [["karate", "pagerank", "pull", "-"]]
     assert rows[1][3] != "-"
-    assert "compact" in printed.err and "only push" in printed.err
+    assert "compact" in printed.err and "direction pull" in printed.err
     # Totals and speedups have tables of their own, which agree with that of cycles.
     (compact, weaver), totals = ([int(cycles.replace(",", "")) for cycles in row[3:5]]
                                  for row in (rows[1], rows[3]))

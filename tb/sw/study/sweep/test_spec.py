@@ -66,7 +66,7 @@ def test_points():
     assert len(cases) + len(points.refused) == 2 * 2 * 2 * 2 * 2 * 2
     assert all("must be at least 2 in each of 4 banks" in reason
                for said, reason in points.refused if said["l1_banks"] == 4)
-    assert any("only push" in reason for said, reason in points.refused
+    assert any("direction pull" in reason for said, reason in points.refused
                if (said["schedule"], said["direction"]) == ("compact", "pull"))
     first = cases[0]
     assert (first.plan.text, first.target.config.l1_bytes, first.target.dram.latency) == (
