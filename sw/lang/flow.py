@@ -56,11 +56,11 @@ class State:
     numbers: dict[str, int]
     words: dict[str, Words]
     sets: dict[str, Held]
-    stamped: dict[str, object]  #: {vector: the token of the one set that has the round's stamp}.
+    stamped: set[str]  #: The vectors in which words have the round's stamp.
 
     def copy(self) -> "State":
         """A copy that can change."""
-        return State(dict(self.numbers), dict(self.words), dict(self.sets), dict(self.stamped))
+        return State(dict(self.numbers), dict(self.words), dict(self.sets), set(self.stamped))
 
 
 def keeps(values, effect, test, owner) -> tuple[bool, bool]:
@@ -151,7 +151,7 @@ class Flow:
         self._queues = {node.name for node in ir.instructions(program.body)
                         if isinstance(node, ir.NewQueue)}
         words = {vector.name: Words(_word(vector.initial)) for vector in program.vectors}
-        state = State({}, words, {ir.ALL: Held(ir.ALL, (), ())}, {})
+        state = State({}, words, {ir.ALL: Held(ir.ALL, (), ())}, set())
         self._loops: list[Any] = []
         self._block(program.body, state)
 
@@ -275,19 +275,13 @@ class Flow:
         self._written(state, done, None)
         if node.output_vset in self._queues:
             state.sets[node.output_vset] = Held(object())
-        if node.output_vset is None or node.output_vset in self._queues:
-            return
-        result = state.sets[node.output_vset]
-        if node.tracking in self._stamped(node):
-            value = done[node.tracking][0].value
-            first = node.tracking not in state.stamped
-            test = self._equal(node.tracking, value)
-            state.stamped[node.tracking] = result.token
-            result = dataclasses.replace(result, within=(*result.within, test),
-                                         exact=(test,) if first else None, now=True)
-            state.sets[node.output_vset] = result
-        elif self._stamped(node) & done.keys():
-            state.stamped |= dict.fromkeys(self._stamped(node) & done.keys(), object())
+        elif node.tracking in self._stamped(node):
+            result = state.sets[node.output_vset]
+            test = self._equal(node.tracking, done[node.tracking][0].value)
+            state.sets[node.output_vset] = dataclasses.replace(
+                result, within=(*result.within, test), now=True,
+                exact=None if node.tracking in state.stamped else (test,))
+        state.stamped |= self._stamped(node) & done.keys()
 
     def _stamped(self, node):
         """The vectors that are stamped in the innermost loop, if the node stands right in it."""
@@ -309,7 +303,8 @@ class Flow:
         own = function.parameters[0]
         held = _held(state, node.input_vset)
         before = dict(state.words)
-        self._written(state, self._effects(state, function), own)
+        done = self._effects(state, function)
+        self._written(state, done, own)
         for vector, (word, sure) in stored(function).items():
             if not sure or vectors_in(word) or has_unknown(word):
                 continue
@@ -322,10 +317,9 @@ class Flow:
                 if fresh and other.token == held.token and not everywhere:
                     other = dataclasses.replace(other, exact=(test,), now=True)
                 state.sets[name] = dataclasses.replace(other, within=(*other.within, test))
-            if vector in self._stamped(node):
-                state.stamped[vector] = held.token
             if everywhere and isinstance(word, ir.Literal) and word.type in (Type.UINT, Type.BOOL):
                 state.words[vector] = Words(int(word.value))
+        state.stamped |= self._stamped(node) & done.keys()
 
     def _fresh(self, state, before, vector, test, node):
         """Whether no vertex has a word before it is stored."""
@@ -334,7 +328,7 @@ class Flow:
         words = before.get(vector)
         return words is not None and all(
             word is not None and self.values.truth(dataclasses.replace(
-                test, left=_literal(word, test))) is False
+                test, left=_literal(word, test.left))) is False
             for word in (words.default, *(word for _, word in words.stored)))
 
     def _filter(self, state, node):
@@ -371,7 +365,7 @@ class Flow:
             head.sets[name] = held
         for name in names:
             head.sets.pop(name, None)
-        head.stamped = {}
+        head.stamped = set()
         self._loops.append(loop)
         for attempt in range(_TRIES + 1):
             if attempt == _TRIES:
@@ -400,7 +394,7 @@ class Flow:
         self._loops.pop()
         # Behind the loop: as at the beginning of a round.
         state.numbers, state.words, state.sets = head.numbers, head.words, head.sets
-        state.stamped = {}
+        state.stamped = set()
         if counts:
             _count(state, loop.name, None)
 
@@ -529,8 +523,7 @@ def _word(node):
 
 
 def _literal(word, like):
-    return ir.Literal(value=word, type=like.type if like.type is not Type.BOOL else Type.UINT,
-                      position=like.position)
+    return ir.Literal(value=word, type=like.type, position=like.position)
 
 
 def _become(state, other):

@@ -114,6 +114,10 @@ def test_near(name, where, none):
      "drops=[by=source, ever=true"),
     ("late parent", "    frontier = vertexset", "    parent[0] = source\n    frontier = vertexset",
      "visit", "changes=[certain"),
+    # an edge may bring the word that the vertex has; or another writes it in the same round
+    ("bfs", "parent[dst].min(src)", "parent[dst].min(parent[src])", "visit", "changes=[certain"),
+    ("bfs", "        frontier = edges", "        if level < 3:\n            parent[0] = source\n"
+     "        frontier = edges", "visit", "changes=[certain"),
     ("bfs", "depth[v] = level", "depth[v] = infinity", "visit", "settles="),
     ("bfs", "frontier.apply(settle)", "vertices.apply(settle)", "visit", "members="),
     ("counter", "return distance", "distance[rounds] = 0\n    return distance", "relax", "early="),
@@ -142,6 +146,60 @@ def test_one_change(name, old, new, where, none):
     before, after = (analysed(read_text(each), after=tuple(FACTS)[-1]) for each in (text, changed))
     assert none in said(before, where)
     assert none not in said(after, where)
+
+
+@pytest.mark.parametrize("first, members", [
+    ("pass", True), ("edges.from_(frontier).apply(mark)", False),
+    ("near = edges.from_(frontier).apply_modified(mark, parent)\n        near.apply(away)", False),
+    ("near = vertices.where(far)\n        near.apply(settle)", False),
+    ("frontier.apply(reach)", False)])
+def test_stamps_of_two_operators(first, members):
+    """The stamp tells the members of a set only if nothing else in the round stores it."""
+    text = f"""@program
+def p(edges: edgeset, source: vertex = 0):
+    depth = vector(uint, infinity)
+    seen = vector(uint, 0)
+    parent = vector(vertex, none)
+    ends = vector(vertex, lambda v: v)
+
+    def look(src, dst): seen[dst].max(1)
+    def far(v): return depth[v] == infinity
+    def away(v): parent[v] = none
+    def reach(v): depth[ends[v]].min(level)
+    def settle(v):
+        if uint(v) % 3 == 0:
+            depth[v] = level
+    def mark(src, dst):
+        depth[dst].min(level)
+        parent[dst].min(src)
+    def visit(src, dst): depth[dst].min(level)
+
+    depth[source] = 0
+    frontier = vertexset(source)
+    level = 0
+    while frontier:
+        edges.from_(frontier).apply(look)
+        level += 1
+        {first}
+        frontier = edges.from_(frontier).apply_modified(visit, depth)
+    return depth, parent, seen
+"""
+    program = analysed(read_text(text), after=tuple(FACTS)[-1])
+    assert ("members=[(depth[v] == level);" in said(program, "look")) is members
+
+
+@pytest.mark.parametrize("first, apart", [("4294967294", True), ("infinity", False)])
+def test_numbers_that_are_words(first, apart):
+    """A condition of an earlier round says something only if its number was a word."""
+    text = TEXTS["late parent"].replace("level = 0", f"level = {first}").replace(
+        "depth[source] = 0", f"depth[source] = {first}").replace("level += 1", "level -= 1")
+    assert ("apart=" in said(analysed(read_text(text), after=tuple(FACTS)[-1]), "visit")) is apart
+
+
+def test_changes_in_a_branch():
+    text = TEXTS["harmless"].replace("        frontier", "            frontier").replace(
+        "        level += 1\n", "        level += 1\n        if level > 0:\n")
+    assert "changes=[certain" in said(analysed(read_text(text), after=tuple(FACTS)[-1]), "visit")
 
 
 @pytest.mark.parametrize("body, way", [
@@ -261,9 +319,11 @@ def p(edges: edgeset, most: uint = 9):
     b = vector(uint, 0)
     c = vector(uint, infinity)
     d = vector(uint, 0)
+    e = vector(fixed, 0)
 
     def f(src, dst):
         a[dst].min(1)
+        e[dst].max(e[src])
         b[dst].max(a[src] * 3)
         c[dst].min(7)
         d[dst] += 1
@@ -273,11 +333,11 @@ def p(edges: edgeset, most: uint = 9):
 
     edges.apply(f)
     vertices.apply(g)
-    return a, b, c, d
+    return a, b, c, d, e
 """), after="ranges")
     found = [known(vector, facts.Range) for vector in program.vectors]
-    assert [(fact.least, fact.most) for fact in (*found[:2], found[3])] == [
-        (0, 2), (0, 6), (0, (1 << 32) - 2)]
+    assert [(fact.least, fact.most) for fact in (*found[:2], *found[3:])] == [
+        (0, 2), (0, 6), (0, (1 << 32) - 2), (0, 0)]
     assert (found[2].least, found[2].most) == (7, (1 << 32) - 1)
 
 
