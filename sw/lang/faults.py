@@ -129,7 +129,7 @@ def kinds_of(node, parameters=(), candidate=False) -> tuple[str, ...]:
     node : Node
         An expression or a statement of a function.
     parameters : tuple of str
-        The function's parameters that are vertices.
+        The function's parameters; a weight is no index.
     candidate : bool
         Whether the node is a candidate.
     """
@@ -191,8 +191,7 @@ def _positive(node):
 
 def can_fail(function) -> bool:
     """Whether a call of a function may fail, but for a candidate that is lost."""
-    parameters = function.parameters[:2]
-    return any(kinds_of(node, parameters, candidate)
+    return any(kinds_of(node, function.parameters, candidate)
                for node, candidate in _parts(function.body, False))
 
 

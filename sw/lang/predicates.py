@@ -45,12 +45,11 @@ def with_vertex(node, name, vertex=SELF) -> Any:
 def moved(node, name, by) -> Any:
     """An expression that has the same value after ``by`` was added to a number of the host."""
     def change(part):
-        found = _host_linear(part) if isinstance(part, ir.Binary | ir.HostName) \
-            and part.type is Type.WHOLE else ({}, 0)
+        terms, constant = _host_linear(part)
         count = ir.HostName(name=name, type=Type.WHOLE, position=part.position)
-        if found[0] != {count: 1}:
+        if terms != {count: 1}:
             return None
-        rest = found[1] - by
+        rest = constant - by
         step = ir.Literal(value=abs(rest), type=Type.WHOLE, position=part.position)
         return count if rest == 0 else ir.Binary(
             operation="+" if rest > 0 else "-", left=count, right=step, type=Type.WHOLE,

@@ -152,7 +152,7 @@ class _Proof:
                 if isinstance(part, ir.Let):
                     lets.setdefault(part.name, []).append(part.value)
             for part in ir.walk(*function.body):
-                faults = set(kinds_of(part, function.parameters[:2]))
+                faults = set(kinds_of(part, function.parameters))
                 index = getattr(part, "vertex" if isinstance(part, ir.Degree) else "index", None)
                 if "index" in faults and self._is_connected(function, index, lets):
                     faults.discard("index")

@@ -211,7 +211,7 @@ class _Operator(OperatorParts):
         places = self._flow.places(self._flow.entries[id(self._loop)], (*self._test, other))
         others = [node for node in ir.instructions(self._loop.body) if node is not self._node
                   and vector in written(self._program, node)
-                  and not isinstance(node, ir.WhileLoop | ir.ForLoop | ir.HostBranch)]
+                  and not isinstance(node, ir.HostBranch)]
         return places is not None and not places[0] and not any(places[1].values()) and not others
 
     def _closed(self, settles, changes):

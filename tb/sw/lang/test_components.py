@@ -52,6 +52,9 @@ differs[v] = False"""},
     {"shortcut": """if label[label[v]] < label[v]:
     label[v] = label[label[v]]
 differs[v] = False"""},
+    {"shortcut": """if label[v] != min(label[label[v]], v):
+    label[v] = min(label[label[v]], v)
+differs[v] = False"""},
     {"flags": "vector(uint, 0)", "shortcut": "label[v] = label[label[v]]\ndiffers[v] = 0",
      "hook": f"if label[src] != label[dst]:\n    differs[dst].max(3)\n{_LOWER}"},
     _SEEN | _COUNTED | {"shortcut": f"{_SHORTCUT}\nwords[v] = 3"},
@@ -76,6 +79,10 @@ def test_components(text):
     {"shortcut": "differs[v] = False"},
     {"shortcut": "label[v] = label[v]\ndiffers[v] = False"},
     {"shortcut": "if v > 1:\n    label[v] = label[label[v]]\ndiffers[v] = False"},
+    {"shortcut": "if label[v] < label[label[v]]:\n    label[v] = label[label[v]]\n"
+                 "differs[v] = False"},
+    {"shortcut": "if label[label[v]] > label[v]:\n    label[v] = label[label[v]]\n"
+                 "differs[v] = False"},
     {"hook": """if label[src] != label[dst]:
     label[min(label[src], label[dst])].min(max(label[src], label[dst]))
     differs[dst] |= True"""},

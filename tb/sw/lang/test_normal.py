@@ -10,7 +10,10 @@ words and errors        test_random_programs: the form against the text, by the 
 labels, places          test_labels, test_a_blocked_operator_keeps_its_condition, test_places,
                         test_error
 loops                   test_sums_stay_in_each_round, test_a_limit_that_is_infinity
-names                   test_merged_names
+names                   test_merged_names, test_a_number_that_the_function_of_a_sum_reads
+what nobody needs       test_vectors_that_nobody_needs, test_results_that_nobody_reads
+what must stay          test_fraction_bits_stay, test_a_queue_that_is_only_emptied,
+                        test_operands_of_two_types_stay
 programs                test_programs: the package's stay as they are; test_machine_words: their
                         kernels, too; test_once: a form is a form
 a text's meaning        test_rule_5_does_not_hang_on_the_spelling
@@ -36,6 +39,7 @@ from sw.lang.passes import analysed, as_written
 from sw.lang.passes.normal import normal
 from sw.lang.reader import read_text
 from sw.lang.schedule import applied, labelled, read_schedules
+from sw.lang.types import Type
 from sw.vm import reference
 from sw.vm.host import perform
 from sw.vm.reference import ReferenceMachine
@@ -178,6 +182,10 @@ ALIKE = [
     (loop("level += 1\n" + STEP + "s.apply(g)"),
      loop("level += 1\nt = edges.from_(s).to(h).apply_modified(f, q)\nt.apply(g)\ns = t")),
     ("x[source] = 1", "if 1 < 2:\n    x[source] = 1\nelse:\n    x[source] = 2"),
+    ("if n > 4294967294: y[source] = 1", "if n >= infinity: y[source] = 1"),
+    ("if n < 4294967295: y[source] = 1", "if n + 1 <= infinity: y[source] = 1"),
+    ("def f(v): return y[v]\nk = len(vertices) + vertices.sum(f)\ny[source] = k",
+     "def f(v): return y[v]\nm = len(vertices)\nk = m + vertices.sum(f)\ny[source] = k"),
 ]
 
 
@@ -301,6 +309,41 @@ def test_fraction_bits_stay():
         assert not program.functions
 
 
+@pytest.mark.parametrize("value, kept", [
+    ("x[src]", False), ("min(x[src], y[dst])", False), ("max(x[src], 7)", False),
+    ("x[src] + weight", True), ("x[src] * 2", True), ("min(x[src] + weight, y[dst])", True)])
+def test_vectors_that_nobody_needs(value, kept):
+    """A candidate that may be lost is an error of the run, so its vector stays."""
+    program = normal(read(of_edge(f"x[dst].min({value})"), end="    return z\n"))
+    assert ("x" in {vector.name for vector in program.vectors}) is kept
+
+
+@pytest.mark.parametrize("schedule, kept", [
+    ("etwc,pull", False), ("unfused_bitmap", True), ("dedup", True),
+    ("etwc | twc when input_vertexset_size>=0.5", True)])
+def test_results_that_nobody_reads(schedule, kept):
+    """A schedule keeps a result only if it says how to make it."""
+    text = ("def f(src, dst): y[dst] += 1\nt = vertexset(source)\ns1: Label\n"
+            "s = edges.from_(t).apply_modified(f, y)")
+    node = labelled(normal(applied(read(text), read_schedules([f"s1={schedule}"]))))["s1"]
+    assert (node.output_vset is not None) is kept
+
+
+def test_a_queue_that_is_only_emptied():
+    """A set cannot be emptied, so it stays a queue."""
+    program = normal(read("def g(v): y[v] = 1\ns = PriorityQueue(x, source)\nt = s.dequeue()\n"
+                          "t.apply(g)"))
+    assert [type(node) for node in program.body[:2]] == [ir.NewQueue, ir.Dequeue]
+
+
+def test_operands_of_two_types_stay():
+    """The reader puts fixed point first."""
+    program = normal(read(of_vertex("z[v] = (z[v] + z[v]) * y[v]")))
+    products = [node for node in ir.walk(*program.functions) if isinstance(node, ir.Binary)
+                and node.operation == "*"]
+    assert [node.left.type for node in products] == [Type.FIXED]
+
+
 def outcome(program, graph):
     machine = ReferenceMachine(program, graph)
     try:
@@ -397,6 +440,14 @@ def test_merged_names():
     assert len(found.functions) == 1
     graph = Graph(5, [0, 1], [1, 2], [1, 1])
     assert outcome(as_written(program), graph) == outcome(as_written(found), graph)
+
+
+def test_a_number_that_the_function_of_a_sum_reads():
+    """It is not computed where the sum is: the function would not find it."""
+    program = read("def f(v): return y[v] + k\nk = len(vertices)\nm = k + vertices.sum(f)\n"
+                   "y[source] = m")
+    graph = Graph(5, [0, 1], [1, 2], [1, 1])
+    assert outcome(as_written(program), graph) == outcome(as_written(normal(program)), graph)
 
 
 def test_a_limit_that_is_infinity():

@@ -192,6 +192,7 @@ def test_not_deferred(reduction):
     # another error, as soon as a vertex is reached, or after so many rounds
     LOOP.replace("from_(s)", "from_(s).to(fails)"), LOOP + "\n    s.apply(divide)",
     LOOP + "\n    s.apply(lose)", LOOP + "\n    n = vertices.sum(word)", LOOP + "\n    n = 7 // n",
+    LOOP + "\n    n = 7 // n + 1",
     LOOP + "\n    n = n + n"])
 def test_not_deferred_by_its_loop(loop):
     functions = """def late(v): return x[v] > 1

@@ -260,6 +260,8 @@ def test_own_words():
      r"<text>:7:16: a\[4294967295\]: there is no such vertex; the graph has 2"),
     (["def f(src, dst):", "    a[p[src]].min(1)", "edges.apply(f)"],
      r"<text>:7:9: a\[4294967295\]: there is no such vertex"),
+    (["def f(src, dst):", "    a[vertex(uint(dst) + 4)].min(1)", "edges.apply(f)"],
+     r"<text>:7:9: a\[5\]: there is no such vertex"),
     (["def f(v):", "    a[v] = edges.in_degree(p[v])", "vertices.apply(f)"],
      r"<text>:7:16: the degree of\[4294967295\]: there is no such vertex"),
     (["def f(v):", "    x[v] = x[v] / a[v]", "vertices.apply(f)"],

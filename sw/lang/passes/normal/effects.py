@@ -7,7 +7,7 @@ from sw.lang.uses import assigned, calls, values_of
 
 
 __all__ = ["drops", "fails", "has_sum", "host_fails", "is_plain", "live_names", "own_fails",
-           "plain_names", "reads_of", "sure_names", "used_names", "vectors_read"]
+           "plain_names", "reads_of", "sure_names", "used_names"]
 
 
 #: Operations of the host's numbers that refuse ``infinity``.
@@ -30,7 +30,7 @@ def fails(nodes, parameters=(), candidate=False) -> bool:
     ----------
     nodes : iterable of Node
     parameters : tuple of str
-        The function's parameters that are vertices.
+        The function's parameters.
     candidate : bool
         Whether the nodes are candidates.
     """
@@ -182,20 +182,6 @@ def reads_of(program, node) -> set[str]:
 @ir.once
 def _queues(program):
     return {node.name for node in ir.instructions(program.body) if isinstance(node, ir.NewQueue)}
-
-
-def vectors_read(program, *nodes) -> set[str]:
-    """The vectors whose words instructions read, those in them included."""
-    found: set[str] = set()
-    for node in ir.instructions(nodes):
-        for name in calls(node):
-            found |= program.function(name).reads()
-        if isinstance(node, ir.EdgeSetIterator) and node.tracking is not None:
-            found.add(node.tracking)
-        if isinstance(node, ir.Dequeue):
-            found |= {each.vector for each in ir.instructions(program.body)
-                      if isinstance(each, ir.NewQueue) and each.name == node.queue}
-    return found
 
 
 # What is live

@@ -55,13 +55,12 @@ class _Body:
 
     def __init__(self, program, function):
         self._program, self._function = program, function
-        self._vertices = function.parameters[:2]
 
     def _fails(self, *nodes):
-        return fails(nodes, self._vertices)
+        return fails(nodes, self._function.parameters)
 
     def _drops(self, *nodes):
-        return drops(self._program, nodes, self._vertices)
+        return drops(self._program, nodes, self._function.parameters)
 
     def block(self, body):
         """The statements in place of some."""

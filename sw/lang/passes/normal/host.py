@@ -6,7 +6,7 @@ from typing import Any
 
 from sw.lang import graph_ir as ir
 from sw.lang.passes.normal.effects import (drops, has_sum, host_fails, live_names, plain_names,
-                                           reads_of, used_names, vectors_read)
+                                           reads_of, used_names)
 from sw.lang.passes.normal.functions import replaced
 from sw.lang.passes.normal.words import Speller
 from sw.lang.passes.rewrite import changed_blocks
@@ -173,11 +173,9 @@ def in_order(program):
         first, second = reads_of(program, one), reads_of(program, other)
         if assigned(one) & (second | assigned(other)) or assigned(other) & first:
             return False
-        if written(program, one) & (vectors_read(program, other)
-                                            | written(program, other)) \
-                or written(program, other) & vectors_read(program, one):
+        if calls(one) or calls(other) or written(program, one) & written(program, other):
             return False
-        return not (may_fail(one) and may_fail(other)) and not calls(one) and not calls(other)
+        return not (may_fail(one) and may_fail(other))
 
     def block(body):
         found = list(body)

@@ -195,7 +195,7 @@ def lifted_guards(program):
         for part in parts:
             names = {each.name for each in ir.walk(part) if isinstance(each, ir.Local)}
             # A part behind one that fails is not evaluated for all destinations.
-            free = names == {target} and not fails([part, *kept], function.parameters[:2])
+            free = names == {target} and not fails([part, *kept], function.parameters)
             (moved if free else kept).append(part)
         if not moved:
             return node

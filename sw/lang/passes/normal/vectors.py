@@ -56,7 +56,7 @@ def _may_go(program, vector):
                 and isinstance(node.value, ir.Literal) and 0 <= node.value.value <= 3):
             return False
     return drops(program, (vector.initial,), (vector.variable,)) and all(
-        drops(program, (node,), function.parameters[:2]) for function in program.functions
+        drops(program, (node,), function.parameters) for function in program.functions
         for node in ir.walk(*function.body) if _writes(node, vector.name))
 
 

@@ -115,14 +115,14 @@ class Speller:
     def _may_fail(self, node):
         if self._function is None:
             return host_fails(self._program, node, self._plain)
-        own = self._function.parameters[:2]
-        return own_fails(node, own) or (not isinstance(node, ir.Uniform) and any(
-            self._once("fails", part, self._may_fail) for part in node.parts()))
+        return own_fails(node, self._function.parameters) or (
+            not isinstance(node, ir.Uniform) and any(
+                self._once("fails", part, self._may_fail) for part in node.parts()))
 
     def _drops(self, *nodes):
         """Whether expressions may be left out."""
         if self._function is not None:
-            return drops(self._program, nodes, self._function.parameters[:2])
+            return drops(self._program, nodes, self._function.parameters)
         return not self._fails(*nodes)
 
     @staticmethod
@@ -227,7 +227,7 @@ class Speller:
         if not isinstance(right, ir.Literal) or left.type is not right.type:
             return None
         value = right.value
-        if right.type is Type.WHOLE and not isinstance(value, Named):
+        if right.type is Type.WHOLE:
             match left:
                 case ir.Binary(operation="+" | "-" as sum_or_difference, left=inner,
                                right=ir.Literal(value=step, type=Type.WHOLE)) \
@@ -241,7 +241,7 @@ class Speller:
             name = {"!=0": ">", "<1": "=="}.get(f"{name}{value}")
             return name and dataclasses.replace(node, operation=name,
                                                 right=self._literal(right, 0, right.type))
-        if right.type is Type.WHOLE and not isinstance(value, Named) and name in (">=", "<="):
+        if right.type is Type.WHOLE and name in (">=", "<="):
             value += 1 if name == "<=" else -1
             return dataclasses.replace(node, operation=name[0],
                                        right=self._literal(right, value, right.type))
