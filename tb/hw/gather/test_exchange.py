@@ -2,7 +2,7 @@
 
 ============================  ====================================================================
 donation                      the_largest_entry_is_halved, entries_of_a_group_are_halved,
-                              the_largest_entry_is_found
+                              the_largest_entry_is_found, a_write_of_the_table_is_waited_for
 reception                     an_entry_is_received, a_row_that_is_not_full_waits
 end                           the_end_waits_to_be_told, starts_follow
 REFS                          refs_count_edges
@@ -118,6 +118,25 @@ async def the_largest_entry_is_found(dut):
     for place in {*range(2, entries + 2, -(-entries // 16)), entries + 1}:
         await _full(core, place)
         assert _parts(core, [await core.donation()]) == [(place, 0, 20)]
+
+
+@cocotb.test()
+async def a_write_of_the_table_is_waited_for(dut):
+    """An entry with more edges than the buffer holds can be given, also in a cycle in which others
+    come."""
+    core = await ExchangingCore.start(dut)
+    core.latency = 40
+    entries = core.config.alwt_entries
+    degree = 2 * core.threads * (core.config.edge_buffer_rows + core.warps)
+    asked = []
+    for delay in range(10, 40):
+        await core.launch()
+        core.use(Graph([degree] * entries))
+        core.start_range(0, entries)
+        await tick(dut, delay)
+        there = core.refs() >= degree
+        asked.append((there, await core.donation() is not None))
+    assert (True, True) in asked and (True, False) not in asked
 
 
 @cocotb.test()
@@ -276,7 +295,8 @@ def _run(simulator, fields, names, **amounts):
 
 
 _DIRECTED = ["the_largest_entry_is_halved", "entries_of_a_group_are_halved",
-             "the_largest_entry_is_found", "an_entry_is_received", "a_row_that_is_not_full_waits",
+             "the_largest_entry_is_found", "a_write_of_the_table_is_waited_for",
+             "an_entry_is_received", "a_row_that_is_not_full_waits",
              "the_end_waits_to_be_told", "starts_follow", "refs_count_edges"]
 
 _RANDOM = ["exchanges_against_golden", "launches_at_any_time"]
