@@ -148,8 +148,6 @@ class Flow:
         self.inputs: dict[int, Held] = {}
         self.entries: dict[int, State] = {}
         self.before: dict[int, State] = {}
-        self._queues = {node.name for node in ir.instructions(program.body)
-                        if isinstance(node, ir.NewQueue)}
         words = {vector.name: Words(_word(vector.initial)) for vector in program.vectors}
         state = State({}, words, {ir.ALL: Held(ir.ALL, (), ())}, set())
         self._loops: list[Any] = []
@@ -185,9 +183,7 @@ class Flow:
                 self._assign(state, node.name, node.value)
             case ir.ElementStore():
                 self._element(state, node)
-            case ir.NewVertexSet():
-                state.sets[node.name] = Held(object(), vertices=node.vertices)
-            case ir.NewQueue():
+            case ir.NewVertexSet() | ir.NewQueue():
                 state.sets[node.name] = Held(object(), vertices=node.vertices)
             case ir.Dequeue():
                 state.sets[node.output_vset] = Held(object())
@@ -273,9 +269,7 @@ class Flow:
             state.sets[node.output_vset] = result
         done = self._effects(state, function)
         self._written(state, done, None)
-        if node.output_vset in self._queues:
-            state.sets[node.output_vset] = Held(object())
-        elif node.tracking in self._stamped(node):
+        if node.tracking in self._stamped(node):
             result = state.sets[node.output_vset]
             test = self._equal(node.tracking, done[node.tracking][0].value)
             state.sets[node.output_vset] = dataclasses.replace(

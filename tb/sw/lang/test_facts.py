@@ -123,6 +123,7 @@ def test_near(name, where, none):
     ("counter", "return distance", "distance[rounds] = 0\n    return distance", "relax", "early="),
     ("counter", "rounds = 0", "rounds = 0\n    distance[1] = 5", "relax", "superset="),
     ("touched", "    distance[source] = 0\n", "", "relax", "superset="),
+    ("delta", "    moved = 0", "    first = queue.dequeue()\n    moved = 0", "relax", "superset="),
     ("touched", "vector(uint, infinity)", "vector(uint, 5)", "relax", "superset="),
     ("counter", "distance[src] + weight", "distance[dst] + weight", "relax", "early="),
     ("turns", "seen[dst].max(1)", "if uint(src) > 4:\n            seen[dst].max(1)", "visit",
@@ -186,6 +187,47 @@ def p(edges: edgeset, source: vertex = 0):
 """
     program = analysed(read_text(text), after=tuple(FACTS)[-1])
     assert ("members=[(depth[v] == level);" in said(program, "look")) is members
+
+
+@pytest.mark.parametrize("step, members", [
+    *[(step, "x[v] > 2, x[v] < 9") for step in (
+        "edges.apply(others)", "vertices.apply(mark)", "s.apply(mark)",
+        "t = s.where(odd)\n    t.apply(note)", "if n > 1:\n        edges.apply(others)",
+        "for i in range(n):\n        edges.apply(others)",
+        "while n > i:\n        i += 1\n        s = vertices.where(between)")],
+    ("s.apply(note)", "w[v] == 1"), ("t = s\n    t.apply(note)", "w[v] == 1"),
+    ("s = vertices.where(odd)", "y[v] == 5"), ("s = s.where(odd)", "x[v] > 2, x[v] < 9, y[v] == 5"),
+    *[(step, None) for step in (
+        "edges.apply(add)", "edges.from_(s).apply(add)", "x[source] = 3", "vertices.apply(lower)",
+        "s.apply(lower)", "if n > 1:\n        s = vertices.where(odd)",
+        "if n > 1:\n        edges.apply(add)", "for i in range(n):\n        edges.apply(add)",
+        "while n > i:\n        i += 1\n        s = vertices.where(odd)")]])
+def test_members(step, members):
+    """What tells the members of a set, behind an instruction."""
+    program = analysed(read_text(f"""@program
+def p(edges: edgeset, source: vertex = 0, n: int = 3):
+    x = vector(uint, lambda v: uint(v))
+    y = vector(uint, lambda v: uint(v) % 8)
+    z = vector(uint, 0)
+    w = vector(uint, 0)
+
+    def between(v): return x[v] > 2 and x[v] < 9
+    def odd(v): return y[v] == 5
+    def add(src, dst): x[dst] += 1
+    def lower(v): x[v] = max(x[v], 1) - 1
+    def others(src, dst): y[dst].max(7)
+    def mark(v): y[v] = 1
+    def note(v): w[v] = 1
+    def look(v): z[v] = 1
+
+    i = 0
+    s = vertices.where(between)
+    {step}
+    s.apply(look)
+    return x, y, z, w
+"""), after=tuple(FACTS)[-1])
+    found = said(program, "look")
+    assert (f"members=[({members});" in found) if members else ("members=" not in found)
 
 
 @pytest.mark.parametrize("first, apart", [("4294967294", True), ("infinity", False)])
