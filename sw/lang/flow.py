@@ -56,11 +56,11 @@ class State:
     numbers: dict[str, int]
     words: dict[str, Words]
     sets: dict[str, Held]
-    stamped: set[str]  #: The vectors in which words have the round's stamp.
+    written: set[str]  #: The vectors that operators have written so far in the round.
 
     def copy(self) -> "State":
         """A copy that can change."""
-        return State(dict(self.numbers), dict(self.words), dict(self.sets), set(self.stamped))
+        return State(dict(self.numbers), dict(self.words), dict(self.sets), set(self.written))
 
 
 def keeps(values, effect, test, owner) -> tuple[bool, bool]:
@@ -274,8 +274,8 @@ class Flow:
             test = self._equal(node.tracking, done[node.tracking][0].value)
             state.sets[node.output_vset] = dataclasses.replace(
                 result, within=(*result.within, test), now=True,
-                exact=None if node.tracking in state.stamped else (test,))
-        state.stamped |= self._stamped(node) & done.keys()
+                exact=None if node.tracking in state.written else (test,))
+        state.written |= done.keys()
 
     def _stamped(self, node):
         """The vectors that are stamped in the innermost loop, if the node stands right in it."""
@@ -313,12 +313,12 @@ class Flow:
                 state.sets[name] = dataclasses.replace(other, within=(*other.within, test))
             if everywhere and isinstance(word, ir.Literal) and word.type in (Type.UINT, Type.BOOL):
                 state.words[vector] = Words(int(word.value))
-        state.stamped |= self._stamped(node) & done.keys()
+        state.written |= done.keys()
 
     def _fresh(self, state, before, vector, test, node):
         """Whether no vertex has a word before it is stored."""
         if vector in self._stamped(node):
-            return vector not in state.stamped
+            return vector not in state.written
         words = before.get(vector)
         return words is not None and all(
             word is not None and self.values.truth(dataclasses.replace(
@@ -359,7 +359,7 @@ class Flow:
             head.sets[name] = held
         for name in names:
             head.sets.pop(name, None)
-        head.stamped = set()
+        head.written = set()
         self._loops.append(loop)
         for attempt in range(_TRIES + 1):
             if attempt == _TRIES:
@@ -388,7 +388,6 @@ class Flow:
         self._loops.pop()
         # Behind the loop: as at the beginning of a round.
         state.numbers, state.words, state.sets = head.numbers, head.words, head.sets
-        state.stamped = set()
         if counts:
             _count(state, loop.name, None)
 
@@ -500,7 +499,7 @@ class Flow:
                       if other.words.get(name) == words},
                      {name: self._weaker(held, other.sets[name])
                       for name, held in one.sets.items() if name in other.sets},
-                     one.stamped | other.stamped)
+                     one.written | other.written)
 
 
 def _usable(tests):
@@ -522,7 +521,7 @@ def _literal(word, like):
 
 def _become(state, other):
     state.numbers, state.words = other.numbers, other.words
-    state.sets, state.stamped = other.sets, other.stamped
+    state.sets, state.written = other.sets, other.written
 
 
 def _held(state, name):

@@ -153,7 +153,9 @@ def test_one_change(name, old, new, where, none):
     ("pass", True), ("edges.from_(frontier).apply(mark)", False),
     ("near = edges.from_(frontier).apply_modified(mark, parent)\n        near.apply(away)", False),
     ("near = vertices.where(far)\n        near.apply(settle)", False),
-    ("frontier.apply(reach)", False)])
+    ("frontier.apply(reach)", False),
+    ("edges.from_(frontier).apply(mark)\n        for i in range(2):\n            edges.apply(look)",
+     False)])
 def test_stamps_of_two_operators(first, members):
     """The stamp tells the members of a set only if nothing else in the round stores it."""
     text = f"""@program
