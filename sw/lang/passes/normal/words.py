@@ -239,8 +239,8 @@ class Speller:
             return left if (name == "==") == bool(value) else negated(left)
         if isinstance(left, ir.SetSize | ir.GraphSize) and name in ("!=", "<"):
             name = {"!=0": ">", "<1": "=="}.get(f"{name}{value}")
-            return name and dataclasses.replace(node, operation=name,
-                                                right=self._literal(right, 0, right.type))
+            return dataclasses.replace(node, operation=name, right=self._literal(
+                right, 0, right.type)) if name else None
         if right.type is Type.WHOLE and name in (">=", "<="):
             value += 1 if name == "<=" else -1
             return dataclasses.replace(node, operation=name[0],
