@@ -299,8 +299,8 @@ class Flow:
         before = dict(state.words)
         done = self._effects(state, function)
         self._written(state, done, own)
-        for vector, (word, sure) in stored(function).items():
-            if not sure or vectors_in(word) or has_unknown(word):
+        for vector, (word, _) in stored(function).items():
+            if vectors_in(word) or has_unknown(word):
                 continue
             test = self._equal(vector, with_vertex(word, own))
             everywhere = held.token == ir.ALL

@@ -193,7 +193,8 @@ def p(edges: edgeset, source: vertex = 0):
 
 @pytest.mark.parametrize("step, members", [
     *[(step, "x[v] > 2, x[v] < 9") for step in (
-        "edges.apply(others)", "vertices.apply(mark)", "s.apply(mark)",
+        "edges.apply(others)", "vertices.apply(mark)", "s.apply(mark)", "s.apply(grow)",
+        "s.apply(copy)", "s.apply(some)", "vertices.apply(note)",
         "t = s.where(odd)\n    t.apply(note)", "if n > 1:\n        edges.apply(others)",
         "for i in range(n):\n        edges.apply(others)",
         "while n > i:\n        i += 1\n        s = vertices.where(between)")],
@@ -206,7 +207,23 @@ def p(edges: edgeset, source: vertex = 0):
         "while n > i:\n        i += 1\n        s = vertices.where(odd)")]])
 def test_members(step, members):
     """What tells the members of a set, behind an instruction."""
-    program = analysed(read_text(f"""@program
+    found = said(of_step(step), "look")
+    assert (f"members=[({members});" in found) if members else ("members=" not in found)
+
+
+@pytest.mark.parametrize("step, apart", [
+    ("s.apply(note)", True), ("vertices.apply(note)", True), ("t = s\n    s.apply(note)", True),
+    ("vertices.apply(note)\n    vertices.apply(copy)", False), ("s.apply(some)", False),
+    ("t = vertices.where(odd)\n    t.apply(note)", False),
+    ("t = s.where(odd)\n    t.apply(note)", False), ("i = 1", False)])
+def test_words_of_members(step, apart):
+    """What is stored at all members of a set, or at all vertices, excludes a filter."""
+    assert ("apart=" in said(of_step(step), "ask")) is apart
+
+
+def of_step(step):
+    """A program with a set, an instruction, and operators of the set."""
+    return analysed(read_text(f"""@program
 def p(edges: edgeset, source: vertex = 0, n: int = 3):
     x = vector(uint, lambda v: uint(v))
     y = vector(uint, lambda v: uint(v) % 8)
@@ -220,16 +237,22 @@ def p(edges: edgeset, source: vertex = 0, n: int = 3):
     def others(src, dst): y[dst].max(7)
     def mark(v): y[v] = 1
     def note(v): w[v] = 1
+    def grow(v): w[v] = w[v] + 1
+    def copy(v): w[v] = y[v] & 3
+    def some(v):
+        if y[v] > 2:
+            w[v] = 1
+    def new(v): return w[v] == 0
+    def ask(src, dst): z[dst].max(2)
     def look(v): z[v] = 1
 
     i = 0
     s = vertices.where(between)
     {step}
     s.apply(look)
+    edges.from_(s).to(new).apply(ask)
     return x, y, z, w
 """), after=tuple(FACTS)[-1])
-    found = said(program, "look")
-    assert (f"members=[({members});" in found) if members else ("members=" not in found)
 
 
 @pytest.mark.parametrize("first, apart", [("4294967294", True), ("infinity", False)])
