@@ -308,7 +308,7 @@ class Flow:
             for name, other in state.sets.items():
                 if not everywhere and other.token != held.token:
                     continue
-                if fresh and other.token == held.token and not everywhere:
+                if fresh and not everywhere:
                     other = dataclasses.replace(other, exact=(test,), now=True)
                 state.sets[name] = dataclasses.replace(other, within=(*other.within, test))
             if everywhere and isinstance(word, ir.Literal) and word.type in (Type.UINT, Type.BOOL):

@@ -194,7 +194,7 @@ def p(edges: edgeset, source: vertex = 0):
 @pytest.mark.parametrize("step, members", [
     *[(step, "x[v] > 2, x[v] < 9") for step in (
         "edges.apply(others)", "vertices.apply(mark)", "s.apply(mark)", "s.apply(grow)",
-        "s.apply(copy)", "s.apply(some)", "vertices.apply(note)",
+        "s.apply(copy)", "s.apply(some)", "s.apply(large)", "vertices.apply(note)",
         "t = s.where(odd)\n    t.apply(note)", "if n > 1:\n        edges.apply(others)",
         "for i in range(n):\n        edges.apply(others)",
         "while n > i:\n        i += 1\n        s = vertices.where(between)")],
@@ -223,6 +223,7 @@ def test_words_of_members(step, apart):
 
 def of_step(step):
     """A program with a set, an instruction, and operators of the set."""
+    grown = "\n        ".join(["a = a ^ a << 3"] * 9)
     return analysed(read_text(f"""@program
 def p(edges: edgeset, source: vertex = 0, n: int = 3):
     x = vector(uint, lambda v: uint(v))
@@ -242,6 +243,10 @@ def p(edges: edgeset, source: vertex = 0, n: int = 3):
     def some(v):
         if y[v] > 2:
             w[v] = 1
+    def large(v):
+        a = uint(v) ^ y[v]
+        {grown}
+        w[v] = a | 1
     def new(v): return w[v] == 0
     def ask(src, dst): z[dst].max(2)
     def look(v): z[v] = 1
@@ -374,7 +379,7 @@ def test_effects():
     one, = effects(function("if x[src] < 3 and not (x[dst] > 2 or y[dst] == 1):",
                             "    y[dst] += 1", parameters="src, dst"))
     assert [test.operation for test in one.conditions] == ["<", "<=", "!="]
-    grown = ["t = x[v]", *["t = t ^ t << 3"] * 9, "x[v] = t"]
+    grown = ["t = x[v]", *["a = a ^ a << 3"] * 9, "x[v] = t"]
     assert has_unknown(stored(function(*grown))["x"][0])
 
 
