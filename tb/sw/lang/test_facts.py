@@ -379,7 +379,7 @@ def test_effects():
     one, = effects(function("if x[src] < 3 and not (x[dst] > 2 or y[dst] == 1):",
                             "    y[dst] += 1", parameters="src, dst"))
     assert [test.operation for test in one.conditions] == ["<", "<=", "!="]
-    grown = ["t = x[v]", *["a = a ^ a << 3"] * 9, "x[v] = t"]
+    grown = ["t = x[v]", *["t = t ^ t << 3"] * 9, "x[v] = t"]
     assert has_unknown(stored(function(*grown))["x"][0])
 
 
