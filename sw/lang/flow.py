@@ -311,8 +311,8 @@ class Flow:
                 if fresh and not everywhere:
                     other = dataclasses.replace(other, exact=(test,), now=True)
                 state.sets[name] = dataclasses.replace(other, within=(*other.within, test))
-            if everywhere and isinstance(word, ir.Literal) and word.type in (Type.UINT, Type.BOOL):
-                state.words[vector] = Words(int(word.value))
+            if everywhere:
+                state.words[vector] = Words(_word(word))
         state.written |= done.keys()
 
     def _fresh(self, state, before, vector, test, node):

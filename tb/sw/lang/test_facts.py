@@ -126,6 +126,8 @@ def test_near(name, where, none):
     ("delta", "    moved = 0", "    first = queue.dequeue()\n    moved = 0", "relax", "superset="),
     ("touched", "vector(uint, infinity)", "vector(uint, 5)", "relax", "superset="),
     ("counter", "distance[src] + weight", "distance[dst] + weight", "relax", "early="),
+    ("closeness", "vertices.apply(reset)",
+     "some = vertices.where(unvisited)\n        some.apply(reset)", "visit", "members="),
     ("turns", "seen[dst].max(1)", "if uint(src) > 4:\n            seen[dst].max(1)", "visit",
      "settles="),
     ("turns", "range(3):", "range(3):\n        seen[0] = 0", "visit", "settles="),
@@ -194,11 +196,13 @@ def p(edges: edgeset, source: vertex = 0):
 @pytest.mark.parametrize("step, members", [
     *[(step, "x[v] > 2, x[v] < 9") for step in (
         "edges.apply(others)", "vertices.apply(mark)", "s.apply(mark)", "s.apply(grow)",
+        "w[source] = 1\n    s.apply(note)",
         "s.apply(copy)", "s.apply(some)", "s.apply(large)", "vertices.apply(note)",
         "t = s.where(odd)\n    t.apply(note)", "if n > 1:\n        edges.apply(others)",
         "for i in range(n):\n        edges.apply(others)",
         "while n > i:\n        i += 1\n        s = vertices.where(between)")],
-    ("s.apply(note)", "w[v] == 1"), ("t = s\n    t.apply(note)", "w[v] == 1"),
+    ("s.apply(note)", "w[v] == 1"), ("w[source] = 2\n    s.apply(note)", "w[v] == 1"),
+    ("t = s\n    t.apply(note)", "w[v] == 1"),
     ("s = vertices.where(odd)", "y[v] == 5"), ("s = s.where(odd)", "x[v] > 2, x[v] < 9, y[v] == 5"),
     *[(step, None) for step in (
         "edges.apply(add)", "edges.from_(s).apply(add)", "x[source] = 3", "vertices.apply(lower)",
@@ -219,6 +223,30 @@ def test_members(step, members):
 def test_words_of_members(step, apart):
     """What is stored at all members of a set, or at all vertices, excludes a filter."""
     assert ("apart=" in said(of_step(step), "ask")) is apart
+
+
+@pytest.mark.parametrize("kind, word, asked, same", [
+    ("uint", "3", "3", True), ("uint", "3", "4", False), ("uint", "u", "3", False),
+    ("vertex", "none", "none", True), ("vertex", "v", "none", False),
+    ("fixed", "0", "0", True), ("fixed", "0.5", "0", False), ("fixed", "0.5", "0.5", False)])
+def test_a_word_of_all_vertices(kind, word, asked, same):
+    """A set that has all vertices at first, and later those with a word, has those with the word
+    if all have it at first."""
+    program = analysed(read_text(f"""@program
+def p(edges: edgeset, n: int = 3, u: uint = 3):
+    x = vector({kind}, 0)
+    y = vector(uint, 0)
+    def begin(v): x[v] = {word}
+    def has(v): return x[v] == {asked}
+    def look(v): y[v] = 1
+    vertices.apply(begin)
+    s = vertices
+    for i in range(n):
+        s.apply(look)
+        s = vertices.where(has)
+    return x, y
+"""), after=tuple(FACTS)[-1])
+    assert ("members=" in said(program, "look")) is same
 
 
 def of_step(step):
