@@ -112,6 +112,8 @@ def test_components(text):
     _SEEN | {"hook": f"if label[src] != label[dst]:\n{_LOWER}    differs[dst] |= True\n"
                      "    words[dst] += 1"},
     _SEEN | {"shortcut": f"{_SHORTCUT}\nwords[v] = uint(label[v])"},
+    _SEEN | {"before": "def count(src, dst): words[dst].max(2)\ndef low(v): return label[v] == 3",
+             "after": "edges.to(low).apply(count)"},
     _SEEN | {"hook": f"if label[src] != label[dst]:\n{_LOWER}    differs[dst] |= True\n"
                      "words[label[dst]].max(1)"},
     _SEEN | _COUNTED | {"shortcut": f"{_SHORTCUT}\nwords[v] = rounds"},

@@ -126,6 +126,8 @@ def test_near(name, where, none):
     ("delta", "    moved = 0", "    first = queue.dequeue()\n    moved = 0", "relax", "superset="),
     ("touched", "vector(uint, infinity)", "vector(uint, 5)", "relax", "superset="),
     ("counter", "distance[src] + weight", "distance[dst] + weight", "relax", "early="),
+    ("no parents", "depth[dst].min(level)", "if depth[dst] > 9 or depth[src] > 3:\n"
+     "            depth[dst].min(level)", "visit", "fails_for_ever="),
     ("closeness", "vertices.apply(reset)",
      "some = vertices.where(unvisited)\n        some.apply(reset)", "visit", "members="),
     ("turns", "seen[dst].max(1)", "if uint(src) > 4:\n            seen[dst].max(1)", "visit",
@@ -296,6 +298,13 @@ def test_numbers_that_are_words(first, apart):
     assert ("apart=" in said(analysed(read_text(text), after=tuple(FACTS)[-1]), "visit")) is apart
 
 
+def test_settled_in_the_next_round():
+    """A function of the set may stand before the operator, where the next round begins."""
+    text = TEXTS["harmless"].replace("        frontier.apply(settle)\n", "").replace(
+        "        frontier = edges", "        frontier.apply(settle)\n        frontier = edges")
+    assert "settles=[(settle);" in said(analysed(read_text(text), after=tuple(FACTS)[-1]), "visit")
+
+
 def test_changes_in_a_branch():
     text = TEXTS["harmless"].replace("        frontier", "            frontier").replace(
         "        level += 1\n", "        level += 1\n        if level > 0:\n")
@@ -420,10 +429,14 @@ def p(edges: edgeset, most: uint = 9):
     c = vector(uint, infinity)
     d = vector(uint, 0)
     e = vector(fixed, 0)
+    i = vector(uint, 4)
+    j = vector(uint, 2)
 
     def f(src, dst):
         a[dst].min(1)
         e[dst].max(e[src])
+        i[dst] |= 3
+        j[dst] |= 5
         b[dst].max(a[src] * 3)
         c[dst].min(7)
         d[dst] += 1
@@ -433,11 +446,11 @@ def p(edges: edgeset, most: uint = 9):
 
     edges.apply(f)
     vertices.apply(g)
-    return a, b, c, d, e
+    return a, b, c, d, e, i, j
 """), after="ranges")
     found = [known(vector, facts.Range) for vector in program.vectors]
     assert [(fact.least, fact.most) for fact in (*found[:2], *found[3:])] == [
-        (0, 2), (0, 6), (0, (1 << 32) - 2), (0, 0)]
+        (0, 2), (0, 6), (0, (1 << 32) - 2), (0, 0), (4, 7), (2, 7)]
     assert (found[2].least, found[2].most) == (7, (1 << 32) - 1)
 
 

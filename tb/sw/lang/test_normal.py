@@ -11,7 +11,8 @@ labels, places          test_labels, test_a_blocked_operator_keeps_its_condition
                         test_error
 loops                   test_sums_stay_in_each_round, test_a_limit_that_is_infinity
 names                   test_merged_names, test_a_number_that_the_function_of_a_sum_reads
-what nobody needs       test_vectors_that_nobody_needs, test_results_that_nobody_reads
+what nobody needs       test_vectors_that_nobody_needs, test_results_that_nobody_reads,
+                        test_numbers_that_are_words
 what must stay          test_fraction_bits_stay, test_a_queue_that_is_only_emptied,
                         test_operands_of_two_types_stay
 programs                test_programs: the package's stay as they are; test_machine_words: their
@@ -316,6 +317,17 @@ def test_vectors_that_nobody_needs(value, kept):
     """A candidate that may be lost is an error of the run, so its vector stays."""
     program = normal(read(of_edge(f"x[dst].min({value})"), end="    return z\n"))
     assert ("x" in {vector.name for vector in program.vectors}) is kept
+
+
+@pytest.mark.parametrize("start, step, kept", [
+    ("0", "1", False), ("0", "31", False), ("0", "32", True), ("n", "1", True),
+    ("len(s)", "1", True),
+    ("1073741823", "1", False), ("1073741824", "1", True), ("infinity", "0", True)])
+def test_numbers_that_are_words(start, step, kept):
+    """A store that nobody needs goes if its number surely is a word, however long the run is."""
+    program = normal(read(f"def f(v): y[v] = k\ns = vertexset(source)\nk = {start}\n"
+                          f"while s:\n    k = k + {step}\n    s.apply(f)", end="    return x\n"))
+    assert ("y" in {vector.name for vector in program.vectors}) is kept
 
 
 @pytest.mark.parametrize("schedule, kept", [

@@ -70,7 +70,7 @@ def sure_names(program) -> frozenset[str]:
 def _grows(value, name):
     match value:
         case ir.Literal(type=Type.WHOLE, value=number):
-            return 0 <= number < _FEW and not isinstance(number, Named)
+            return 0 <= number < _FEW
         case ir.Binary(operation="+", left=ir.HostName(name=left),
                        right=ir.Literal(type=Type.WHOLE, value=number)):
             return left == name and 0 <= number < 32
