@@ -77,11 +77,11 @@ def _grows(value, name):
     return False
 
 
-def drops(program, nodes, parameters=(), candidate=False) -> bool:
+def drops(program, nodes, parameters=()) -> bool:
     """Whether expressions or statements of a function may be left out: they do not fail, and the
     values of the host that they read are words."""
     sure = sure_names(program)
-    return not fails(nodes, parameters, candidate) and all(
+    return not fails(nodes, parameters) and all(
         isinstance(part.value, ir.HostName) and part.value.name in sure
         and part.type in (Type.UINT, Type.VERTEX, Type.BOOL)
         for part in ir.walk(*nodes) if isinstance(part, ir.Uniform))
