@@ -2,7 +2,7 @@
 
 ======================  ========================================================
 speedups                test_speedups
-tables                  test_table: 80 columns, no number is cut
+tables                  test_table: 80 columns, no number is cut; test_names
 frames and files        test_frame, test_files
 ======================  ========================================================
 """
@@ -49,6 +49,13 @@ def test_table():
     for number in ("3,000,000", "1,234,567,891", "4.00x", "2.45x", "refused"):
         assert number in text
     assert "…" not in text
+
+
+def test_names():
+    """Values that speak for themselves have no name beside them."""
+    fastest, *_ = _result().tables()
+    assert [row[2] for row in fastest.rows] == ["em, l1_bytes 1024", "vm, l1_bytes 512"]
+    assert fastest.title.endswith("over vm, l1_bytes 512")
 
 
 def test_frame(monkeypatch):
