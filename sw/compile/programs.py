@@ -80,14 +80,14 @@ def _assemble(task):
     release()
     assembler = VirtualAssembler(reserve, task.config.threads)
     steps = {step.name: step for steps in task.kernel_sets.values() for step in steps}
-    if task.fused:
-        task.loop.emit(task, assembler)
-        steps = {}
-    for step in steps.values():
-        if step.emit is not None:
-            step.emit(assembler)
-            assembler.end_warp()
     try:
+        if task.fused:
+            task.loop.emit(task, assembler)
+            steps = {}
+        for step in steps.values():
+            if step.emit is not None:
+                step.emit(assembler)
+                assembler.end_warp()
         return assembler.finish()
     except OutOfRegisters as error:
         raise UserError(f"{task.plan.text}: {error}") from None

@@ -21,10 +21,11 @@ The lowest active lane decides a branch, so a branch may only be used where all 
 """
 
 import contextlib
+import functools
 import keyword
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from hw.isa import INSTRUCTIONS, Csr, encode
+from hw.isa import INSTRUCTIONS, Csr, Instruction, encode
 from hw.operations import Format, Unit
 from hw.disassembler import DYNAMIC, parameters, text
 from sw.compile.asm.program import Program
@@ -33,8 +34,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-__all__ = ["ROWS", "AssemblyError", "OutOfReach", "OutOfRegisters", "GeneralRegister", "Label",
-           "Condition", "Assembler", "constant_parts"]
+__all__ = ["REGISTERS", "ROWS", "AssemblyError", "OutOfReach", "OutOfRegisters", "GeneralRegister",
+           "Label", "Condition", "Assembler", "constant_parts"]
 
 
 class AssemblyError(Exception):
@@ -80,8 +81,11 @@ def constant_parts(value):
     return (value - low) >> 12 & 0xFFFFF, low
 
 
+#: Programs have the same instructions again and again.
+_encoded = functools.lru_cache(maxsize=1 << 14)(encode)
+
 #: The operands that are registers.
-_REGISTERS = ("rd", "rs1", "rs2", "rs3")
+REGISTERS = frozenset(("rd", "rs1", "rs2", "rs3"))
 
 
 class Condition:
@@ -129,6 +133,12 @@ class _Loop:
         self.end = assembler.label(f"{name}_end")
 
 
+class _Line(NamedTuple):
+    """An instruction: its row of the table, and its operands by name."""
+    row: Instruction
+    operands: dict
+
+
 class Assembler:
     """Collects instructions; :meth:`finish` makes the :class:`Program`."""
 
@@ -136,7 +146,7 @@ class Assembler:
         self.zero = GeneralRegister(0, "zero")
         self._free = list(range(31, 0, -1))
         self._scopes = [[]]
-        self._code = []                 # (row, operands)
+        self._code = []
         self._labels = {}
         self._entries = {}
         self.most_registers = 0
@@ -220,12 +230,16 @@ class Assembler:
 
     def emit(self, row, **operands):
         """Add one instruction; registers as :class:`GeneralRegister`, targets as Label."""
+        self._add(row, operands)
+
+    def _add(self, row, operands):
         for field, value in operands.items():
-            if isinstance(value, GeneralRegister) and not value.live:
-                raise AssemblyError(f"{row.name}: register {value.name!r} ({field}) was freed")
-            if field in _REGISTERS and not isinstance(value, GeneralRegister):
-                raise AssemblyError(f"{row.name}: {field} is {value!r}, not a register")
-        self._code.append((row, operands))
+            if field in REGISTERS:
+                if not isinstance(value, GeneralRegister):
+                    raise AssemblyError(f"{row.name}: {field} is {value!r}, not a register")
+                if not value.live:
+                    raise AssemblyError(f"{row.name}: register {value.name!r} ({field}) was freed")
+        self._code.append(_Line(row, operands))
 
     def li(self, rd, value):
         """Load a 32-bit constant, signed or unsigned, in one or two instructions."""
@@ -376,28 +390,34 @@ class Assembler:
 
     def finish(self) -> Program:
         """Resolve the labels and encode everything."""
-        words, lines = [], []
-        for index, (row, operands) in enumerate(self._code):
-            words.append(self._encode(4 * index, row, operands))
-            lines.append(text(row, operands))
+        words, shown = [], []
+        for index, line in enumerate(self._code):
+            word, texts = self._encode(4 * index, line.row, line.operands)
+            words.append(word)
+            shown.append(texts)
         labels = {name: label.address for name, label in self._labels.items()
                   if label.address is not None}
         entries = {name: label.address for name, label in self._entries.items()}
-        return Program(tuple(words), entries, tuple(lines), labels)
+        return Program(tuple(words), entries, labels, tuple(line.row for line in self._code),
+                       tuple(shown))
 
     def _encode(self, address, row, operands):
-        numbers = {}
+        """The word of an instruction, and the texts of its operands."""
+        numbers, shown = {}, {}
         for field, value in operands.items():
-            if isinstance(value, GeneralRegister):
-                value = value.number
-            elif isinstance(value, Label):
+            if field in REGISTERS:
+                shown[field] = value.name
+                numbers[field] = value.number
+                continue
+            shown[field] = value if isinstance(value, int) else str(value)
+            if isinstance(value, Label):
                 if value.address is None:
                     raise AssemblyError(f"label {value.name!r} is used but has no place")
                 relative = row.format in (Format.B, Format.J)
                 value = value.address - address if relative else value.address
             numbers[field] = int(value)
         try:
-            return encode(row.name, **numbers)
+            return _encoded(row.name, **numbers), shown
         except ValueError as error:
             far = row.format is Format.B and isinstance(operands["imm"], Label)
             raise (OutOfReach if far else AssemblyError)(
@@ -420,7 +440,7 @@ def _method(row):
         if len(operands) != len(names):
             raise AssemblyError(f"{row.name} takes {', '.join(names) or 'no operands'}; "
                                 f"{len(operands)} given")
-        self.emit(row, **dict(zip(names, operands)))
+        self._add(row, dict(zip(names, operands)))
     method.__name__ = row.name.replace(".", "_") + "_" * keyword.iskeyword(row.name)
     method.__doc__ = f"``{row.name} {', '.join(names)}``: {row.doc}"
     return method

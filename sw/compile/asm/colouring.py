@@ -7,8 +7,8 @@ after.
 import numpy as np
 
 from hw.operations import Format, Unit
-from sw.compile.asm.assembler import Label, OutOfRegisters
-from sw.compile.kernels.lines import Constant, Pinned, VirtualLine
+from sw.compile.asm.assembler import OutOfRegisters
+from sw.compile.kernels.lines import Constant, Pinned
 
 
 __all__ = ["RegisterFlow"]
@@ -62,45 +62,37 @@ class RegisterFlow:
 
     def __init__(self, text, colours):
         self._colours = colours
-        self._lines = [item for item in text if isinstance(item, VirtualLine)]
-        self._places, self._depths = {}, [0] * (len(self._lines) + 1)
-        count = 0
+        self._lines, self._places = [], {}
         for item in text:
-            if isinstance(item, VirtualLine):
-                count += 1
+            if item.row is None:
+                self._places[item.label] = len(self._lines)
             else:
-                self._places[id(item)] = count
+                self._lines.append(item)
+        self._depths = [0] * (len(self._lines) + 1)
         self._number()
         self._blocks()
         self._live()
 
     def _number(self):
         """Give every register a bit."""
-        self._registers, bits = [], {}
         self._uses, self._writes, self._firsts = [], [], []
+        bits, seen = {}, 0
         for line in self._lines:
-            for register in (*line.reads, *line.writes):
-                if register not in bits:
-                    bits[register] = 1 << len(bits)
-                    self._registers.append(register)
-        seen = 0
-        for line in self._lines:
-            uses = 0
+            used = written = 0
             for register in line.reads:
-                uses |= bits[register]
-            written = 0
+                used |= bits.get(register) or bits.setdefault(register, 1 << len(bits))
             for register in line.writes:
-                written |= bits[register]
-            self._uses.append(uses)
+                written |= bits.get(register) or bits.setdefault(register, 1 << len(bits))
+            self._uses.append(used)
             self._writes.append(written)
             self._firsts.append(written & ~seen)
             seen |= written
+        self._registers = list(bits)
 
     def _next(self, index):
         """The places of the instructions that may follow."""
         line, after = self._lines[index], [index + 1]
-        targets = [self._places[id(value)] for value in line.operands.values()
-                   if isinstance(value, Label)]
+        targets = [] if line.target is None else [self._places[line.target]]
         if line.row.format is Format.B:
             return after + targets
         if line.row.name == "jal":
@@ -115,7 +107,8 @@ class RegisterFlow:
         ends: list[list[int] | None] = [None] * len(self._lines)
         starts = {0}
         for index, line in enumerate(self._lines):
-            if line.row.format is Format.B or line.row.name in ("jal", "jalr", "tmc"):
+            if line.row.control and (line.row.format is Format.B
+                                     or line.row.name in ("jal", "jalr", "tmc")):
                 ends[index] = places = [place for place in self._next(index)
                                         if place < len(self._lines)]
                 starts.update((index + 1, *places))
@@ -182,8 +175,10 @@ class RegisterFlow:
                     there = live & (made | written) | written
                     if there.bit_count() > self._colours:
                         self._crowds.append(there)
-                    for number in _bits(written):
-                        neighbours[number] |= there
+                    while written:
+                        bit = written & -written
+                        neighbours[bit.bit_length() - 1] |= there
+                        written ^= bit
                 live = live & ~self._firsts[index] | self._uses[index]
         return _both_ways(neighbours)
 
@@ -214,23 +209,10 @@ class RegisterFlow:
             leaving = self._thinned(self._costs())
             if leaving:
                 return {}, leaving
+        order, costs = range(len(neighbours) - 1, -1, -1), None
         degrees = [len(others) for others in neighbours]
-        left, order, costs = set(range(len(neighbours))), [], None
-        easy = [number for number in left if degrees[number] < self._colours]
-        while left:
-            if easy:
-                number = easy.pop()
-                if number not in left:
-                    continue
-            else:
-                costs = costs or self._costs()
-                number = min(left, key=lambda number: self._urgency(costs, degrees, number))
-            left.remove(number)
-            order.append(number)
-            for other in neighbours[number]:
-                degrees[other] = degree = degrees[other] - 1
-                if degree == self._colours - 1:
-                    easy.append(other)
+        if max(degrees, default=0) >= self._colours:
+            order, costs = self._order(neighbours, degrees)
         colours, bits = [0] * len(neighbours), [0] * len(neighbours)
         stuck = []
         for number in reversed(order):
@@ -248,6 +230,27 @@ class RegisterFlow:
             leaving = (self._leaves(number, neighbours, costs) for number in stuck)
             return {}, list(dict.fromkeys(leaving))     # in order: the same program every time
         return dict(zip(self._registers, colours)), []
+
+    def _order(self, neighbours, degrees):
+        """The order in which registers leave the graph, and :meth:`_costs` if they were asked for,
+        as a register had to leave that had too many neighbours."""
+        left, order, costs = set(range(len(neighbours))), [], None
+        easy = [number for number in left if degrees[number] < self._colours]
+        while left:
+            if easy:
+                number = easy.pop()
+                if number not in left:
+                    continue
+            else:
+                costs = costs or self._costs()
+                number = min(left, key=lambda number: self._urgency(costs, degrees, number))
+            left.remove(number)
+            order.append(number)
+            for other in neighbours[number]:
+                degrees[other] = degree = degrees[other] - 1
+                if degree == self._colours - 1:
+                    easy.append(other)
+        return order, costs
 
     def _thinned(self, costs) -> list:
         """The registers that leave so that nowhere more registers are live than there are: those

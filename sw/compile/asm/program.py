@@ -1,6 +1,11 @@
 """A finished program: instruction words, where kernels start, and a listing."""
 
 import dataclasses
+import functools
+import typing
+
+from hw import disassembler
+from hw.instruction import Instruction
 
 
 __all__ = ["Program"]
@@ -11,8 +16,14 @@ class Program:
     """A program that the assembler makes and the device runs."""
     words: tuple[int, ...]  #: Instruction words, from address 0 on.
     entries: dict[str, int]  #: Address of each kernel's first instruction.
-    lines: tuple[str, ...]  #: Assembly text of each word.
     labels: dict[str, int]  #: Every label that has a place.
+    rows: tuple[Instruction, ...]  #: The row of the table of each word.
+    operands: tuple[dict[str, typing.Any], ...]  #: The operands of each word, by their names.
+
+    @functools.cached_property
+    def lines(self) -> tuple[str, ...]:
+        """Assembly text of each word."""
+        return tuple(map(disassembler.text, self.rows, self.operands))
 
     @property
     def size(self) -> int:

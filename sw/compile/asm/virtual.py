@@ -1,7 +1,7 @@
 """Virtual registers: the assembler of kernels, and the allocation of their registers.
 
-A kernel takes as many registers as it likes, and gives none back. When the program is finished,
-each kernel's registers get the numbers 1 to 31 (:func:`allocate`):
+A kernel takes as many registers as it likes, and gives none back. When the next kernel begins or
+the program is finished, the registers get the numbers 1 to 31 (:func:`_allocate`):
 
 1. Computations that nobody reads are left out, and constants are loaded before the loops in which
    they are used.
@@ -33,12 +33,13 @@ the same name: a fused loop emits a kernel once for each superstep that it write
 """
 
 import dataclasses
+import functools
 
 from hw.isa import Csr
 from sw.compile.asm.assembler import (ROWS, Assembler, AssemblyError, GeneralRegister, Label,
                                       OutOfRegisters, constant_parts)
 from sw.compile.asm.colouring import RegisterFlow
-from sw.compile.kernels.lines import Constant, Pinned, RegisterCopy, VirtualLine
+from sw.compile.kernels.lines import Constant, Mark, Pinned, RegisterCopy, VirtualLine
 
 
 __all__ = ["VirtualAssembler"]
@@ -47,15 +48,7 @@ __all__ = ["VirtualAssembler"]
 #: Bytes that an offset of 12 bits reaches, which bounds the slots of a lane.
 _REACH = 2048
 
-
-class _Part:
-    """A mark in the text: a part of a kernel begins, with constants of its own."""
-
-
-@dataclasses.dataclass(frozen=True)
-class _Section:
-    """A mark in the text: a section of a kernel begins."""
-    name: str
+_ZERO = GeneralRegister(0, "zero")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -102,7 +95,7 @@ class VirtualAssembler(Assembler):
     ----------
     slots : list of (str, int)
         The name of each kernel, or section, whose registers did not suffice, and how many of its
-        registers are in local memory.
+        registers are in local memory; complete when the program is finished.
     argument : GeneralRegister or None
         The kept register with the argument of a superstep, in a fused loop
         (:mod:`sw.compile.kernels.fusion`).
@@ -115,6 +108,7 @@ class VirtualAssembler(Assembler):
         super().__init__()
         self._reserve, self._threads, self._registers = reserve, threads, registers
         self.slots = []
+        self._name, self._done, self._frames = "", [], []
         self.argument = self.record = None
 
     def reg(self, name) -> GeneralRegister:
@@ -128,17 +122,22 @@ class VirtualAssembler(Assembler):
 
     def part(self):
         """A part of a kernel begins, with all lanes active. A constant belongs to one part."""
-        self._code.append((None, _Part()))
+        self._code.append(Mark())
 
     def keep(self, name) -> GeneralRegister:
         """A register that keeps its value in all sections, for the whole program. It has a number
         at once, so that no other register gets it."""
+        assert not self._done, "a kernel has all registers"
         self._registers -= 1
         return GeneralRegister(self._registers + 1, name)
 
+    def entry(self, name):
+        self._begin(name)
+        super().entry(name)
+
     def section(self, name):
         """A section of a kernel begins, with all lanes active."""
-        self._code.append((None, _Section(name)))
+        self._begin(name)
 
     def jump_to_section(self, label, link=None):
         """Jump to a label in another section. ``link``, a kept register, gets the address of the
@@ -150,52 +149,54 @@ class VirtualAssembler(Assembler):
         self.lui(rd, _AddressPart(label, 0))
         self.addi(rd, rd, _AddressPart(label, 1))
 
+    def _add(self, row, operands):
+        try:
+            self._code.append(VirtualLine(row, operands))
+        except AttributeError:
+            super()._add(row, operands)         # says which operand is no register
+            raise
+
     def _address_of(self, label):
-        self._code.append((None, label))
+        self._code.append(Mark(label))
         return -1                           # known when the program is finished
+
+    def _begin(self, name):
+        """A kernel or a section begins: the registers of the last one get their numbers."""
+        if self._code:
+            text, frame = _allocate(self._name, self._code, self._threads, self._registers)
+            if frame.slots:
+                self._frames.append(frame)
+                self.slots.append((self._name, frame.size))
+            for item in text:
+                item.reads = item.writes = ()           # most of what a line takes of memory
+            self._done += text
+        self._name, self._code = name, []
 
     def finish(self):
         """Allocate the registers, resolve the labels and encode everything."""
-        frames, code, self.slots = [], [], []
-        for name, text in self._kernels():
-            text, frame = _allocate(name, text, self._threads, self._registers)
-            if frame.slots:
-                frames.append(frame)
-                self.slots.append((name, frame.size))
-            code += text
-        if frames:
-            words = max(frame.size for frame in frames) * self._threads
+        self._begin("")
+        if self._frames:
+            words = max(frame.size for frame in self._frames) * self._threads
             assert self._reserve is not None, "registers do not suffice"
             address, stride = self._reserve(words)
-            for frame in frames:
+            for frame in self._frames:
                 frame.settle(address, stride)
-        self._code = []
-        for item in code:
-            if isinstance(item, VirtualLine):
-                self._code.append((item.row, {
-                    field: value.label if isinstance(value, _Elsewhere) else value
-                    for field, value in item.operands.items()}))
-            elif isinstance(item, Label):
-                item.address = self.here
-        return super().finish()
+        for item in self._done:
+            if item.row is not None:
+                target = item.operands.get("imm")
+                if isinstance(target, _Elsewhere):
+                    item.operands["imm"] = target.label
+                self._code.append(item)
+            elif item.label is not None:
+                item.label.address = self.here
+        program = super().finish()
+        self._code, self._done = [], []     # kernels know the assembler, and may be known for long
+        return program
 
-    def lines(self) -> list:
-        """The instructions of a text without labels."""
-        return [VirtualLine.of(row, operands) for row, operands in self._code]
-
-    def _kernels(self):
-        """The text of each kernel or section, with its name."""
-        entries = {id(label): name for name, label in self._entries.items()}
-        name, text = "", []
-        for row, operands in self._code:
-            begun = operands.name if isinstance(operands, _Section) else \
-                entries.get(id(operands)) if row is None else None
-            if begun is not None:
-                if text:
-                    yield name, text
-                name, text = begun, []
-            text.append(operands if row is None else VirtualLine.of(row, operands))
-        yield name, text
+    @property
+    def text(self) -> list:
+        """The instructions and marks of the kernel until now."""
+        return self._code
 
 
 class _Frame:
@@ -205,19 +206,29 @@ class _Frame:
     ----------
     threads : int
         Lanes of a warp.
-    parts : dict of GeneralRegister to set of int
-        The parts in which each register is used.
+    text : list of VirtualLine and Mark
+        The kernel's text.
     """
 
     class Pointer(Pinned):
         """The register with the address of the lane's first slot."""
         __slots__ = ()
 
-    def __init__(self, threads, parts):
-        self._threads, self._parts = threads, parts
+    def __init__(self, threads, text):
+        self._threads, self._text = threads, text
         self.slots = {}                     # by register, its number
         self.pointer = self.Pointer(None, "frame")
         self._late = []                     # operands that settle() completes
+
+    @functools.cached_property
+    def _parts(self):
+        """The parts in which each register is used."""
+        part, parts = 0, {}
+        for item in self._text:
+            part += item.row is None and item.label is None
+            for register in (*item.reads, *item.writes):
+                parts.setdefault(register, set()).add(part)
+        return parts
 
     def add(self, register):
         """A slot for a register."""
@@ -253,9 +264,8 @@ class _Frame:
         a.csrr(place, Csr.THREAD_ID)
         a.slli(place, place, 2)
         a.add(pointer, pointer, place)
-        lines = a.lines()
-        self._late = [line.operands for line in lines[:4]]
-        return lines
+        self._late = [line.operands for line in a.text[:4]]
+        return a.text
 
     def settle(self, address, stride):
         """Complete the lines of :meth:`prologue`."""
@@ -269,7 +279,7 @@ def _allocate(name, text, threads, registers):
     Raises OutOfRegisters, with the kernel's name, if neither registers nor slots suffice.
     """
     text = _without_unread(text)
-    frame, recomputed = _Frame(threads, _parts(text)), set()
+    frame, recomputed = _Frame(threads, text), set()
     hoisted = _hoisted(text)
     while True:
         current = _rewritten(text, hoisted, recomputed, frame)
@@ -293,46 +303,20 @@ def _allocate(name, text, threads, registers):
 def _without_unread(text):
     """The text without computations that nobody reads."""
     while True:
-        read = {register for item in text if isinstance(item, VirtualLine)
-                for register in item.reads}
+        read = {register for item in text for register in item.reads}
         left = [item for item in text if not (
-            isinstance(item, VirtualLine) and item.writes and item.only_writes
-            and read.isdisjoint(item.writes))]
+            item.writes and item.only_writes and read.isdisjoint(item.writes))]
         if len(left) == len(text):
             return text
         text = left
 
 
-def _parts(text):
-    """The parts in which each register is used."""
-    part, parts = 0, {}
-    for item in text:
-        if isinstance(item, _Part):
-            part += 1
-        elif isinstance(item, VirtualLine):
-            for register in (*item.reads, *item.writes):
-                parts.setdefault(register, set()).add(part)
-    return parts
-
-
-def _lines_of_constant(register, value):
-    a = VirtualAssembler()
-    a.li(register, value)
-    return a.lines()
-
-
-def _jumps(text):
-    """The places of all branches and of their targets, as pairs."""
-    places = {id(item): index for index, item in enumerate(text) if isinstance(item, Label)}
-    jumps = []
-    for index, item in enumerate(text):
-        if isinstance(item, VirtualLine):
-            for value in item.operands.values():
-                if isinstance(value, Label):
-                    if id(value) not in places:
-                        raise AssemblyError(f"label {value.name!r} is used but has no place")
-                    jumps.append((index, places[id(value)]))
-    return jumps
+def _load(register, value):
+    """The lines that load a constant."""
+    high, low = constant_parts(value)
+    upper = [VirtualLine(ROWS["lui"], {"rd": register, "imm": high})] if high else []
+    return upper + [VirtualLine(ROWS["addi"], {
+        "rd": register, "rs1": register if high else _ZERO, "imm": low})] * bool(low or not high)
 
 
 def _hoisted(text):
@@ -342,20 +326,29 @@ def _hoisted(text):
     every branch that leads from before this place to a use behind it, and before the first
     instruction of the part that changes the mask.
     """
-    jumps = _jumps(text)
+    labels, branches = {}, []
     uses, part, first_mask, masks = {}, 0, None, {}
     for index, item in enumerate(text):
-        if isinstance(item, _Part):
-            part, first_mask = index + 1, None
-        elif isinstance(item, VirtualLine):
-            for register in item.reads:
-                if isinstance(register, Constant):
-                    uses.setdefault(register, [index, index, part])[1] = index
-                    if uses[register][2] != part:
-                        raise AssemblyError(f"constant {register.name!r} is used in two parts")
+        if item.row is None:
+            if item.label is None:
+                part, first_mask = index + 1, None
+            else:
+                labels[item.label] = index
+            continue
+        for register in item.reads:
+            if isinstance(register, Constant):
+                uses.setdefault(register, [index, index, part])[1] = index
+                if uses[register][2] != part:
+                    raise AssemblyError(f"constant {register.name!r} is used in two parts")
+        if item.row.control:
+            if item.target is not None:
+                branches.append((index, item.target))
             if first_mask is None and item.masks:
-                first_mask = index
-                masks[part] = index
+                masks[part] = first_mask = index
+    for _, label in branches:
+        if label not in labels:
+            raise AssemblyError(f"label {label.name!r} is used but has no place")
+    jumps = [(index, labels[label]) for index, label in branches]
     places = {}
     for register, (first, last, part) in uses.items():
         place = min(first, masks.get(part, first))
@@ -373,32 +366,36 @@ def _hoisted(text):
 
 def _rewritten(text, hoisted, recomputed, frame):
     """The text with the loads of constants and the accesses to slots."""
-    lines = []
-    for index, item in enumerate(text):
-        for register in hoisted.get(index, ()):
+    lines, done = [], 0
+    for place in sorted(hoisted):
+        lines += text[done:place]
+        done = place
+        for register in hoisted[place]:
             if register not in recomputed:
-                lines += _lines_of_constant(register, register.value)
-        if not isinstance(item, VirtualLine):
-            lines.append(item)
-            continue
+                lines += _load(register, register.value)
+    lines += text[done:]
+    if not recomputed and not frame.slots:
+        return lines
+    text, lines = lines, []
+    for item in text:
         after = []
         for register in dict.fromkeys(item.reads):
             if register in recomputed:
                 copy = RegisterCopy(register)
-                lines += _lines_of_constant(copy, register.value)
+                lines += _load(copy, register.value)
                 item = item.replaced(register, copy)
         for register in dict.fromkeys([*item.reads, *item.writes]):
             if register in frame.slots:
                 copy = RegisterCopy(register)
                 operands = {"rs1": frame.pointer, "imm": frame.offset(register)}
                 if register in item.reads:
-                    lines.append(VirtualLine.of(ROWS["lw"], {"rd": copy, **operands}))
+                    lines.append(VirtualLine(ROWS["lw"], {"rd": copy, **operands}))
                 if register in item.writes:
-                    after.append(VirtualLine.of(ROWS["sw"], {"rs2": copy, **operands}))
+                    after.append(VirtualLine(ROWS["sw"], {"rs2": copy, **operands}))
                 item = item.replaced(register, copy)
         lines.append(item)
         lines += after
     if frame.slots:
-        first = next(index for index, item in enumerate(lines) if isinstance(item, VirtualLine))
+        first = next(index for index, item in enumerate(lines) if item.row is not None)
         lines[first:first] = frame.prologue()
     return lines
