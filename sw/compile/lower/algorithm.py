@@ -132,18 +132,19 @@ def _collects(program, node):
 
 class _Shared:
     """A program for some parameters, with what follows from it alone; and its kernels by what they
-    depend on (:meth:`ProgramAlgorithm._group_operators`). All runs share it, whatever their plans.
+    depend on (:meth:`ProgramAlgorithm._group_operators`). All runs share it, whatever their graphs
+    and plans.
     """
 
-    def __init__(self, program, array):
+    def __init__(self, program):
         self.program = program
         self.groups: dict[Any, tuple] = {}
         nodes = self.nodes = list(ir.instructions(program.body))
         operators = [node for node in nodes if isinstance(node, ir.EdgeSetIterator)]
         self.numbers = {node.position: number for number, node in enumerate(operators)}
         self.edges = dict(enumerate(operators))
-        self.addresses = Addresses(program, array)
-        self.anchor = self.addresses.array or array(_most_used(program))
+        self.addresses = Addresses(program, ProgramRun.array)
+        self.anchor = self.addresses.array or ProgramRun.array(_most_used(program))
         self.slots = slots(program, Dependence(program, self.edges, _MOST_SETS, _MOST_SETS))
         names = {getattr(node, field) for node in nodes for field in ("name", "output_vset")
                  if isinstance(node, ir.NewVertexSet | ir.NewQueue | ir.Dequeue | ir.VertexFilter
@@ -154,6 +155,9 @@ class _Shared:
         self.stored = list(dict.fromkeys(
             node.vector for node in ir.instructions(behind_beginning(program))
             if isinstance(node, ir.ElementStore)))
+
+
+_shared_by = ir.once(_Shared)
 
 
 class ProgramAlgorithm(ProgramRun):
@@ -282,9 +286,8 @@ class ProgramAlgorithm(ProgramRun):
 
     @of_graph
     def _shared(self):
-        return _Shared(without_infinite_deltas(
-            specialised(self.program, self._values, self.graph), self._values, self.graph),
-            self.array)
+        return _shared_by(without_infinite_deltas(
+            specialised(self.program, self._values, self.graph), self._values, self.graph))
 
     def _group_operators(self, owned, most_made=_MOST_SETS):
         """Find the kernels of operators; ``owned`` and ``most_made`` are as of Dependence."""

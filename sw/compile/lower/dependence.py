@@ -37,6 +37,7 @@ def index_of(function, index) -> int | None:
     return None
 
 
+@ir.once
 def touched(function) -> Touched:
     """What a function of vertices touches."""
     own, others, stores, reduces = set(), set(), set(), set()
@@ -49,6 +50,13 @@ def touched(function) -> Touched:
             case ir.Reduce():
                 reduces.add(node.vector)
     return Touched(*map(frozenset, (own, others, stores, reduces)))
+
+
+@ir.once
+def _uniforms(function):
+    """The values of the host that a function uses, each once."""
+    return tuple(dict.fromkeys(node for node in ir.walk(*function.body)
+                               if isinstance(node, ir.Uniform)))
 
 
 def _stamps_of(program) -> dict:
@@ -144,11 +152,11 @@ class Dependence:
 
     def uniforms(self, op) -> list:
         """The values of the host that a kernel uses for an operator, each once."""
-        parts = [node for function in self.functions(op) for node in function.body]
+        found = [node for function in self.functions(op) for node in _uniforms(function)]
         if op.kind == EDGES:
-            parts += self.members(op.what)
-        return list(dict.fromkeys(node for node in ir.walk(*parts)
-                                  if isinstance(node, ir.Uniform)))
+            found += [node for node in ir.walk(*self.members(op.what))
+                      if isinstance(node, ir.Uniform)]
+        return list(dict.fromkeys(found))
 
     def joins(self, group, member) -> bool:
         """Whether an operator may join a group, by what both read and write."""

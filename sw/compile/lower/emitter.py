@@ -33,6 +33,15 @@ class Tracked:
     marks: bool = False  #: Whether each such reduction changes a word, and there are no words.
 
 
+@ir.once
+def _written(function):
+    """The vectors that a function stores, and its variables that are written several times."""
+    names = [node.name for node in ir.walk(*function.body) if isinstance(node, ir.Let)]
+    return frozenset(node.vector for node in ir.walk(*function.body)
+                     if isinstance(node, ir.VectorStore)), \
+        frozenset(name for name in names if names.count(name) > 1)
+
+
 class Emitter:
     """Emits one function for the active lanes.
 
@@ -120,11 +129,8 @@ class Emitter:
         self._names = dict(zip(function.parameters, parameters))
         self._own = None if function.of_edge else function.parameters[0]
         self._target = function.parameters[1] if function.of_edge else None
-        self._stored = {node.vector for node in ir.walk(*function.body)
-                        if isinstance(node, ir.VectorStore)}
+        self._stored, self._several = _written(function)
         self._degrees: Any = degrees
-        written = [node.name for node in ir.walk(*function.body) if isinstance(node, ir.Let)]
-        self._several = {name for name in written if written.count(name) > 1}
         self._result = None
 
     def _block(self, body, inner):

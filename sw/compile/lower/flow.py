@@ -101,7 +101,7 @@ class WordFlow:
             marks = {node.tracking} if node.position in self.marks else set()
             return self._read(node) - defined - marks, defined
         function = self._function(node)
-        return frozenset(chained([function]).reads()), frozenset(stored_for_sure(function)) \
+        return _read_first(function), frozenset(stored_for_sure(function)) \
             if node.input_vset == ir.ALL else none
 
     def _function(self, node):
@@ -149,6 +149,12 @@ class WordFlow:
                           isinstance(part, ir.VectorStore) and part.vector == vector
                           for part in ir.walk(*function.body)) == 1}
         return words
+
+
+@ir.once
+def _read_first(function):
+    """The vectors whose words a function of vertices reads before it stores them."""
+    return frozenset(chained([function]).reads())
 
 
 def _word(value):

@@ -396,6 +396,11 @@ class OperatorChoices(Operator):
                 or not (task.schedule.owns_base or task.owns_vertex) or (
                     task.schedule.ends_rows and all(map(self._decides, task.layouts))):
             return {}
+        return self._collected
+
+    @functools.cached_property
+    def _collected(self):
+        """The reductions at the destination, by their vectors."""
         return {node.vector: node.operation for node in ir.walk(*self._guarded[1].body)
                 if isinstance(node, ir.Reduce) and index_of(self._function, node.index) == 1
                 and not (self._marks and node.vector == self._node.tracking)}

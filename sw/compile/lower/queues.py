@@ -32,7 +32,8 @@ def without_infinite_deltas(program, values, graph):
             return dataclasses.replace(node, delta=None)
         return node
 
-    return dataclasses.replace(program, body=tuple(map(changed, program.body)))
+    body = ir.same(program.body, tuple(map(changed, program.body)))
+    return program if body is program.body else dataclasses.replace(program, body=body)
 
 
 def takes_all(program, queue) -> bool:

@@ -15,7 +15,7 @@ __all__ = ["specialised"]
 
 def specialised(program, values, graph):
     """The program without the branches of the host that a run never takes, and without the
-    functions that nobody calls then.
+    functions that nobody calls then; the same object if nothing is left out.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ def specialised(program, values, graph):
             left, right = condition(node.left), condition(node.right)
             if isinstance(left, ir.Literal):
                 return left if bool(left.value) == (node.operation == "or") else right
-            return dataclasses.replace(node, left=left, right=right)
+            return _with(node, left=left, right=right)
         if any((isinstance(part, ir.HostName) and part.name not in constant)
                or isinstance(part, ir.VertexSum | ir.SetSize) for part in ir.walk(node)):
             return node
@@ -46,19 +46,26 @@ def specialised(program, values, graph):
         for node in body:
             match node:
                 case ir.WhileLoop() | ir.ForLoop():
-                    node = dataclasses.replace(node, body=block(node.body))
+                    node = _with(node, body=block(node.body))
                 case ir.HostBranch():
                     known = condition(node.condition)
                     if isinstance(known, ir.Literal):
                         found += block(node.then if known.value else node.otherwise)
                         continue
-                    node = dataclasses.replace(node, condition=known, then=block(node.then),
-                                               otherwise=block(node.otherwise))
+                    node = _with(node, condition=known, then=block(node.then),
+                                 otherwise=block(node.otherwise))
             found.append(node)
-        return tuple(found)
+        return ir.same(body, tuple(found))
 
     body = block(program.body)
     called = {getattr(node, field, None) for node in ir.walk(*body)
               for field in ("apply_f", "to_filter", "filter", "function")}
-    return dataclasses.replace(program, body=body, functions=tuple(
-        function for function in program.functions if function.name in called))
+    return _with(program, body=body, functions=ir.same(program.functions, tuple(
+        function for function in program.functions if function.name in called)))
+
+
+def _with(node, **fields):
+    """The node with other fields; the node itself if they are the same objects."""
+    if all(getattr(node, name) is value for name, value in fields.items()):
+        return node
+    return dataclasses.replace(node, **fields)

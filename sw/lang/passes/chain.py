@@ -46,6 +46,7 @@ def may_chain(functions):
                for place, one in enumerate(functions) for other in functions[place + 1:])
 
 
+@ir.once
 def certain_loads(function):
     """The loads of words at the function's own vertex, or at the ends of its edge, that every call
     makes; each once."""
@@ -63,7 +64,7 @@ def certain_loads(function):
             waiting.insert(0, node.left)
         else:
             waiting[:0] = node.parts()
-    return list(found)
+    return tuple(found)
 
 
 def guarded(function):
