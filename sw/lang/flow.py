@@ -84,7 +84,7 @@ def keeps(values, effect, test, owner) -> tuple[bool, bool]:
             pass
         case _:
             return False, False
-    after = with_vertex(effect.value, owner) if owner else effect.value
+    after = with_vertex(effect.value, owner)
     if effect.kind == "store":
         others = vectors_in(after)
     else:

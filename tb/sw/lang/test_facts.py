@@ -208,6 +208,7 @@ def p(edges: edgeset, source: vertex = 0):
     ("s = vertices.where(odd)", "y[v] == 5"), ("s = s.where(odd)", "x[v] > 2, x[v] < 9, y[v] == 5"),
     *[(step, None) for step in (
         "edges.apply(add)", "edges.from_(s).apply(add)", "x[source] = 3", "vertices.apply(lower)",
+        "s = vertices.where(odd)\n    edges.apply(fall)",
         "s.apply(lower)", "if n > 1:\n        s = vertices.where(odd)",
         "if n > 1:\n        edges.apply(add)", "for i in range(n):\n        edges.apply(add)",
         "while n > i:\n        i += 1\n        s = vertices.where(odd)")]])
@@ -266,6 +267,7 @@ def p(edges: edgeset, source: vertex = 0, n: int = 3):
     def add(src, dst): x[dst] += 1
     def lower(v): x[v] = max(x[v], 1) - 1
     def others(src, dst): y[dst].max(7)
+    def fall(src, dst): y[dst].min(4)
     def mark(v): y[v] = 1
     def note(v): w[v] = 1
     def grow(v): w[v] = w[v] + 1
@@ -303,6 +305,17 @@ def test_settled_in_the_next_round():
     text = TEXTS["harmless"].replace("        frontier.apply(settle)\n", "").replace(
         "        frontier = edges", "        frontier.apply(settle)\n        frontier = edges")
     assert "settles=[(settle);" in said(analysed(read_text(text), after=tuple(FACTS)[-1]), "visit")
+
+
+def test_a_stamp_of_a_loop_before():
+    """Behind the loop it tells nothing."""
+    text = TEXTS["no parents"].replace("\n    return depth\n", """
+    def look(v): parent[v] = v
+    more = edges.apply_modified(visit, depth)
+    more.apply(look)
+    return depth, parent
+""")
+    assert "members=" not in said(analysed(read_text(text), after=tuple(FACTS)[-1]), "look")
 
 
 def test_changes_in_a_branch():
