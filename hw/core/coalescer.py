@@ -98,7 +98,7 @@ class Coalescer(wiring.Component):
 
     Latency: the first passes are on offer two cycles after the instruction is accepted, in the long
     pipeline three. Throughput: one pass to each bank a cycle. No cycle is lost between two
-    instructions, in the long pipeline one.
+    instructions; in the long pipeline one, unless several instructions are served at the same time.
 
     Members
     -------

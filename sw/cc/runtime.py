@@ -13,6 +13,7 @@ import re
 import subprocess
 
 from sim import cache
+from sim.toolchain import ToolError
 from sw.cc.assembly import ALIAS, read_unit
 
 
@@ -103,7 +104,8 @@ class ZigLibrary:
         done = subprocess.run([self._zig, *map(str, words)], stdin=subprocess.DEVNULL,
                               capture_output=True, text=True, errors="replace", check=False)
         if done.returncode:
-            raise RuntimeError(f"the library {self.name} of ziglang: {done.stderr[:2000]}")
+            first = next(iter(done.stderr.splitlines()), f"exit code {done.returncode}")
+            raise ToolError(f"the library {self.name} of ziglang cannot be compiled: {first}")
 
     @functools.cached_property
     def _parts(self):

@@ -10,17 +10,16 @@ reset                 reset_in_flight
 """
 
 import itertools
-import random
 
 import cocotb
 import pytest
 
 from hw.config import HardwareConfig
 from hw.core.divider import Divider
-from hw.core.loads import writeback_layout
 from hw.operations import DivOp
 from tb import runner
-from tb.clocking import integer, reset, start, tick
+from tb.clocking import integer, reset, tick
+from tb.hw.core.bench_serial import SerialBench
 from tb.streams import unpack
 
 
@@ -40,24 +39,9 @@ def divided(op, a, b):
     return (quotient if op in (DivOp.DIV, DivOp.DIVU) else rest) & WORD
 
 
-class Bench:
-    """Drives a divider and compares its results.
-
-    All outputs of the divider come from registers, so the bench may read them after each edge.
-    """
-
-    def __init__(self, dut):
-        self.dut = dut
-        self.rng = random.Random(cocotb.RANDOM_SEED)
-        self.config = HardwareConfig(**runner.parameters())
-        self.layout = writeback_layout(self.config)
-
-    @classmethod
-    async def start(cls, dut):
-        await start(dut)
-        dut.start.value = dut.result__ready.value = 0
-        await tick(dut)
-        return cls(dut)
+class Bench(SerialBench):
+    """A divider of integers. All its outputs come from registers, so the bench may read them after
+    each edge."""
 
     def operand(self):
         rng = self.rng

@@ -18,12 +18,12 @@ import pytest
 
 from checks.campaign.floats import drawn, operand_count, softfloat, special_pairs
 from hw.config import HardwareConfig
-from hw.core.loads import writeback_layout
 from hw.float.divider import FloatDivider
 from hw.float.unit import FloatUnit, float_latency
 from hw.operations import FloatDivOp, FloatOp, RoundingMode
 from tb import runner
 from tb.clocking import integer, reset, start, tick
+from tb.hw.core.bench_serial import SerialBench
 from tb.streams import unpack
 
 
@@ -52,20 +52,8 @@ class Batches:
         return rows, softfloat(rows)
 
 
-class DividerBench:
-    """Drives a divider and compares its results."""
-
-    def __init__(self, dut):
-        self.dut, self.rng = dut, random.Random(cocotb.RANDOM_SEED)
-        self.config = HardwareConfig(**runner.parameters())
-        self.layout = writeback_layout(self.config)
-
-    @classmethod
-    async def start(cls, dut):
-        await start(dut)
-        dut.start.value = dut.result__ready.value = 0
-        await tick(dut)
-        return cls(dut)
+class DividerBench(SerialBench):
+    """A divider of floats."""
 
     async def give(self, op, mode, a, b, mask=None):
         """Start a division. Takes one cycle. Returns warp, register and mask."""

@@ -4,10 +4,13 @@
 numbers, votes, shuffles  test_lanes
 atomics, spawn            test_spawn
 assertions, printf        test_assert
+the wheel's libraries     test_a_wheel_that_fails
 ========================  ========================================================================
 
 Barriers, the scratchpad and the Weaver are in the kernels of ``examples/c``.
 """
+
+import pathlib
 
 import numpy as np
 import pytest
@@ -15,6 +18,8 @@ import pytest
 import graphloom
 from base.errors import RunError
 from hw.config import preset
+from sim.toolchain import ToolError
+from sw.cc.runtime import ZigLibrary
 from sw.device import Device
 
 
@@ -84,3 +89,10 @@ def test_assert(program):
                                r"it has printed: .*library.c:\d+: core 0, warp 1, lane 2: not "
                                r"graphloom_thread\(\) < limit"):
                 device.launch(program.check, limit=6)
+
+
+def test_a_wheel_that_fails(tmp_path, monkeypatch):
+    monkeypatch.setenv("GRAPHLOOM_CACHE", str(tmp_path))
+    library = ZigLibrary(pathlib.Path("/bin/false"), "0", "c", "+m+a", small=False)
+    with pytest.raises(ToolError, match="library c of ziglang cannot be compiled: exit code 1"):
+        library.unit({"strlen"}, set())
