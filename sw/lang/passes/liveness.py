@@ -55,8 +55,6 @@ def _read(node, sized):
     names = {part.name for part in ir.walk(*inside) if isinstance(part, ir.SetSize | ir.HostName)}
     names |= {part.input_vset for part in ir.walk(*inside) if isinstance(part, ir.VertexSum)}
     names |= {getattr(node, "input_vset", None)}
-    if isinstance(node, ir.Dequeue):
-        names.add(node.queue)
     for field in ("apply_f", "to_filter", "filter"):
         names |= sized.get(getattr(node, field, None), set())
     for part in ir.walk(*inside):
