@@ -131,17 +131,19 @@ def neighbor_test(conditions, relaxed, node, function, pulls) -> NeighborTest | 
 
 def _of_relaxation(effect, node, function, pulls):
     """An edge improves the word of its destination by the word of its source."""
-    sent = known(node, facts.Sent)
-    if effect.kind not in ("min", "max") or sent is None or index_of(function, effect.index) != 1:
-        return None
-    weighted = sent.form == "sum" and len(function.parameters) > 2
-    fixed = isinstance(sent.value, ir.Literal | ir.Uniform)
-    if sent.form == "other" or not (fixed or _end(sent.value, function) == 0) \
-            or (pulls and (weighted or fixed)):
+    if effect.kind not in ("min", "max") or index_of(function, effect.index) != 1:
         return None
     worse = ">" if effect.kind == "min" else "<"
+    if isinstance(effect.value, ir.Literal | ir.Uniform):
+        return None if pulls else NeighborTest(effect.vector, worse, effect.value)
+    sent = known(node, facts.Sent)
+    if sent is None or sent.form == "other" or _end(sent.value, function) != 0:
+        return None
+    weighted = sent.form == "sum" and len(function.parameters) > 2
     if not pulls:
         return NeighborTest(effect.vector, worse, sent.value, weighted)
+    if weighted:
+        return None
     load = ir.VectorLoad(vector=effect.vector, index=effect.index, type=sent.value.type,
                          position=effect.node.position)
     return NeighborTest(sent.value.vector, TURNED[worse], load)
