@@ -419,7 +419,7 @@ struct Machine final : LoopMachine {
         const Set &source = sets[from];
         Set &target = sets[to];
         if (from == to) return;
-        const bool owns = source.list == source.own.data() && source.count;
+        const bool owns = source.list && source.list == source.own.data() && source.count;
         if (owns) target.own = source.own;
         target.count = source.count;
         target.list = owns ? target.own.data() : source.list;

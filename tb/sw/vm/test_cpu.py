@@ -16,7 +16,7 @@ errors                  test_errors: class and text; test_words: of arithmetic; 
                         test_after_an_error: the machine can be used again
 loops                   test_fused_loops: which loops become C++, and test_loops: their numbers;
                         test_no_fusion; test_long_loop: Python sees signals
-sets                    test_sets: the sets of a queue
+sets                    test_sets: the sets of a queue; test_all_vertices_again: in a loop
 parameters              test_wrong_threads
 ======================  ==========================================================================
 """
@@ -361,6 +361,26 @@ def test_loops(lines, fails):
         "turn = 0", "far = 4294967296", "done = turn > 0", "some = vertices", *lines)
     found = check(tried, PAIR, [(None, 1)], optimize="-O0")
     assert isinstance(found[0], type) == fails
+
+
+def test_all_vertices_again():
+    """A set that had a list of its own is the set of all vertices in the next round."""
+    tried = read_text("""
+@program
+def components(edges: edgeset):
+    label = vector(vertex, lambda v: v)
+    def init(v):
+        label[v] = v
+    def lower(src, dst):
+        label[dst].min(label[src])
+    for turn in range(3):
+        some = vertices
+        vertices.apply(init)
+        while some:
+            some = edges.from_(some).apply_modified(lower, label)
+    return label
+""")
+    check(tried, random_graph(70, 200, 2, True).undirected(), [(None, 1), (None, 3)])
 
 
 def test_own_stores():
