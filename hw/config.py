@@ -26,10 +26,16 @@ class Legal:
     """
     values: tuple  #: All legal values, the smallest first.
     text: str  #: The legal values in words.
+    reason: str = ""  #: Why there are no others.
+
+    @property
+    def refusal(self) -> str:
+        """What a value must be, and why."""
+        return f"must be {self.text}" + (f": {self.reason}" if self.reason else "")
 
 
-def _numbers(low, high):
-    return Legal(tuple(range(low, high + 1)), f"{low} to {high}")
+def _numbers(low, high, reason=""):
+    return Legal(tuple(range(low, high + 1)), f"{low} to {high}", reason)
 
 
 def _powers(low, high):
@@ -53,7 +59,8 @@ _LATENCIES = Legal((0, *range(2, 513)), "0 or a number from 2 to 512")
 #: the exchange and of latencies the least and the greatest, and of sectors the smallest and two in
 #: a line.
 LEGAL = {
-    "cores": _numbers(1, 16),
+    "cores": _numbers(1, 16, "each core has its own port to each bank of the L2, and there are no "
+                      "clusters of cores that share one"),
     "warps": _powers(1, 64),
     "threads": _powers(1, 32),
     "imem_bytes": _powers(1 << 10, 1 << 20),
@@ -230,7 +237,7 @@ class HardwareConfig:
                 self._refuse(field.name, f"must be of type {field.type.__name__}")
         for name, legal in LEGAL.items():
             if getattr(self, name) not in legal.values:
-                self._refuse(name, f"must be {legal.text}")
+                self._refuse(name, legal.refusal)
         lanes = self.warps * self.threads
         entries = self.weaver_entries
         if entries and (entries % self.threads or not 0 < entries <= lanes):

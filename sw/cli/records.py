@@ -106,8 +106,9 @@ _FIELDS = (
            "in turn. counter: each asks a counter in memory for its next part.",
            metavar="static|counter", show_default="static", autocompletion=one("splits")),
     option("atomics", str, _WORK, "What reductions in memory do. reduce: a lane takes the old word "
-           "only where it needs it. return: each waits for it, as on a GPU that checks sums.",
-           metavar="reduce|return", show_default="reduce", autocompletion=one("atomics")),
+           "only where it needs it. return: each waits for it, as on a GPU that checks sums. test: "
+           "likewise, and only if a word that it reads first would change.",
+           metavar="reduce|return|test", show_default="reduce", autocompletion=one("atomics")),
     option("warps", int, _WORK, "Warps of each core that take part.", metavar="N", min=1,
            show_default="all"),
     option("frontier", str, _WORK, "Form of the frontier that a superstep leaves to the next: "

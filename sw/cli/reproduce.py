@@ -21,7 +21,7 @@ from .completion import one
 _LARGEST = {False: 100_000, True: 2_000_000}
 
 #: The options that figures depend on.
-_OF_FIGURES = ("large", "folder", "largest", "repeat", "preset", "set", "dram", "gpu")
+_OF_FIGURES = ("large", "folder", "largest", "repeat", "preset", "set", "dram", "gpu", "seeds")
 
 
 @dataclasses.dataclass(kw_only=True)
@@ -58,6 +58,10 @@ class _Options:
     gpu: Annotated[str | None, typer.Option(
         "--gpu", metavar="FILE", help="The record of a GPU that `bench ranking` has made, for "
         "ranking.", rich_help_panel="Hardware", show_default="an H200's")] = None
+    seeds: Annotated[str | None, typer.Option(
+        "--seeds", metavar="FIRST-LAST", help="Seeds of which each generated graph has the one "
+        "whose hub is nearest to its place on the GPU's graph, for ranking.",
+        rich_help_panel="Graph", show_default="1-40")] = None
     jobs: options.JobsIfAny = None
     cluster: Any = None
     output: Annotated[str | None, typer.Option(
@@ -95,8 +99,17 @@ class _Options:
             limit = self.largest or _LARGEST[self.large]
             real = {"stored": listed(self.folder), "simulated": listed(self.folder, limit)}
         need("graphloom reproduce", "matplotlib")
-        return Setting(config, memory, repeat=self.repeat, gpu=self.gpu,
+        seeds = {} if self.seeds is None else {"seeds": _seeds(self.seeds)}
+        return Setting(config, memory, repeat=self.repeat, gpu=self.gpu, **seeds,
                        **choices(self.large, **real))
+
+
+def _seeds(text):
+    """The numbers of ``FIRST-LAST``. Raises UserError."""
+    first, _, last = text.partition("-")
+    if not (first.isdecimal() and last.isdecimal() and int(first) <= int(last)):
+        raise UserError(f"--seeds {text}: must be the first and the last seed, such as 41-80")
+    return range(int(first), int(last) + 1)
 
 
 def _reproduce(asked):

@@ -60,7 +60,7 @@ CLOSED = {
     "frontier": frontiers.OPTION,
     "deduplicate": Switch(None, "whether the frontier has a vertex once"),
     "split": Choice(SPLITS, "static", "how warps and cores share the work"),
-    "atomics": Choice(ATOMICS, "reduce", "whether reductions in memory wait for the old word"),
+    "atomics": Choice(ATOMICS, "reduce", "what reductions in memory do with the old word"),
     "warps": Integer(1, LEGAL["warps"].values[-1], None, "warps of a core that take part"),
     "phases": Switch(False, "whether kernels mark all phases"),
     "fusion": Switch(False, "whether one launch runs all supersteps"),
@@ -115,8 +115,8 @@ class Plan:
     deduplicate: bool | None = None
     #: How the work is split between warps and cores (:mod:`sw.compile.kernels.split`).
     split: str = "static"
-    #: Whether the atomics of reductions take the old word only where the kernel needs it, or always
-    #: (:data:`sw.compile.kernels.reductions.ATOMICS`).
+    #: Whether the atomics of reductions take the old word only where the kernel needs it, or
+    #: always, or test the word before (:data:`sw.compile.kernels.reductions.ATOMICS`).
     atomics: str = "reduce"
     #: Warps of each core that take part, from warp 0 on (CTA size, GRAssembler table 2.5); None for
     #: all.

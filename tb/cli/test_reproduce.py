@@ -157,6 +157,8 @@ def test_errors(capsys, tmp_path):
     assert "line 1 is not a record of a run" in _error(
         capsys, "cr2", "fig3.8", "--output", str(tmp_path / "out"), "--results", str(taken))
     assert "threads" in _error(capsys, "cr2", "--set", "threads=3")
+    for seeds in ("5", "9-8", "a-b", "-1-3"):
+        assert f"--seeds {seeds}: must be" in _error(capsys, "ranking", f"--seeds={seeds}")
     assert not (tmp_path / "out").exists()
 
 

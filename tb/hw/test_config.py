@@ -91,12 +91,12 @@ def test_others_are_refused(name, data):
         assert text.startswith(f"HardwareConfig: {name} = {value}: must be 0 or a multiple of "
                                "threads")
     else:
-        assert refused({name: value}) == (f"HardwareConfig: {name} = {value}: must be "
-                                          f"{LEGAL[name].text}")
+        assert refused({name: value}) == f"HardwareConfig: {name} = {value}: {LEGAL[name].refusal}"
 
 
 @pytest.mark.parametrize("name, value, right", [
-    ("cores", 0, "1 to 16"), ("cores", 17, "1 to 16"),
+    ("cores", 64, "1 to 16: each core has its own port to each bank of the L2, and there are no "
+                  "clusters of cores that share one"),
     ("warps", 3, "a power of two from 1 to 64"), ("threads", 64, "a power of two from 1 to 32"),
     ("l2_bytes", 16, "0 or a power of two from 32 to 8388608"),
     ("l2_bytes", -32, "0 or a power of two from 32 to 8388608"),

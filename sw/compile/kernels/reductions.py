@@ -4,16 +4,33 @@ A lane that owns a base vertex collects in registers of its own (:class:`Private
 the vertex merges these registers, and one lane stores them at the end.
 """
 
+import contextlib
+
 from sw.lang.passes.accesses import IDENTITY
 
 
-__all__ = ["ATOMICS", "Private", "combine", "reduce_word"]
+__all__ = ["ATOMICS", "Private", "combine", "improves", "reduce_word"]
 
 
 #: What the atomics of reductions do: ``reduce`` takes the old word only where the kernel needs it;
 #: with ``return`` each lane waits for the old word, as text for a GPU does that looks whether a sum
-#: still fits. Then the hardware cannot combine the lanes of a word.
-ATOMICS = ("reduce", "return")
+#: still fits. Then the hardware cannot combine the lanes of a word. ``test`` is that, and a lane
+#: reads the word first where it takes a minimum, a maximum or bits: it performs the atomic only if
+#: this would change the word. The L1 may have an older word, which costs an atomic at most.
+ATOMICS = ("reduce", "return", "test")
+
+
+def improves(k, operation, word, before, into):
+    """``into`` = 1 if a word is better than the one before, by a reduction; else 0."""
+    if operation == "min":
+        k.a.sltu(into, word, before)
+    elif operation == "max":
+        k.a.sltu(into, before, word)
+    else:
+        lacks = k.a.reg("lacks")
+        k.a.xori(lacks, before, -1)
+        k.a.and_(lacks, lacks, word)
+        k.a.snez(into, lacks)
 
 
 def combine(k, operation, into, word):
@@ -27,18 +44,24 @@ def combine(k, operation, into, word):
         (a.add if operation == "+" else a.or_)(into, into, word)
 
 
-def reduce_word(k, operation, word, pointer, changed=None, later=None, fresh=False):
+def reduce_word(k, operation, word, pointer, changed=None, later=None, fresh=False, tested=False):
     """The word at an address is combined with a word, by an atomic. ``changed``, a register,
     becomes 0 unless this changes it, and if ``fresh``, unless it changes the reduction's identity;
     else another number. What waits for the atomic's answer is added to the list ``later``, if
-    there is one, to be called."""
-    a, before = k.a, k.a.zero
+    there is one, to be called. ``tested``: the lanes have read that the word would change."""
+    a, before, atomics = k.a, k.a.zero, k.task.plan.atomics
     needed = changed is not None and (fresh or operation != "+")
-    waits = k.task.plan.atomics == "return" and not needed
+    waits = atomics != "reduce" and not needed
     if needed or waits:
         before = a.reg("before")
-    {"min": a.amominu_w, "max": a.amomaxu_w, "+": a.amoadd_w, "or": a.amoor_w}[operation](
-        before, word, pointer)
+    with contextlib.ExitStack() as inside:
+        if atomics == "test" and operation != "+" and not tested:
+            better = a.reg("better")
+            a.lw(before, pointer)
+            improves(k, operation, word, before, better)
+            inside.enter_context(a.if_(better))
+        {"min": a.amominu_w, "max": a.amomaxu_w, "+": a.amoadd_w, "or": a.amoor_w}[operation](
+            before, word, pointer)
 
     def compare():
         if fresh:

@@ -19,9 +19,8 @@ from sw.compile.lower.emitter import Emitter, Tracked
 from sw.compile.lower.finish import Finish
 from sw.compile.lower.fuse import WHERE
 from sw.compile.lower.operator_choices import OperatorChoices
-from sw.compile.lower.relaxation import improves
 from sw.compile.kernels.kernel import Vertex
-from sw.compile.kernels.reductions import combine, reduce_word
+from sw.compile.kernels.reductions import combine, improves, reduce_word
 from sw.lang import facts
 from sw.lang import graph_ir as ir
 from sw.lang.facts import known

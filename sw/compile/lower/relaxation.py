@@ -9,7 +9,7 @@ of the next superstep.
 import dataclasses
 
 from sw.compile.lower.dependence import index_of
-from sw.compile.kernels.reductions import reduce_word
+from sw.compile.kernels.reductions import improves, reduce_word
 from sw.lang import facts
 from sw.lang import graph_ir as ir
 from sw.lang.effects import UNKNOWN, effects
@@ -19,20 +19,7 @@ from sw.lang.passes.early import is_improvement
 from sw.lang.types import WORD, Type
 
 
-__all__ = ["Relaxation", "improves", "overwritten"]
-
-
-def improves(k, operation, word, before, into):
-    """``into`` = 1 if a word is better than the one before, by a reduction; else 0."""
-    if operation == "min":
-        k.a.sltu(into, word, before)
-    elif operation == "max":
-        k.a.sltu(into, before, word)
-    else:
-        lacks = k.a.reg("lacks")
-        k.a.xori(lacks, before, -1)
-        k.a.and_(lacks, lacks, word)
-        k.a.snez(into, lacks)
+__all__ = ["Relaxation", "overwritten"]
 
 
 def overwritten(program, function, tracking) -> frozenset:
@@ -137,4 +124,5 @@ class Relaxation:
         """An edge that is accepted: ``changed`` = 0 unless it improves the word at its target."""
         pointer = k.a.reg("pointer")
         reduce_word(k, self.effect.kind, word,
-                    k.pointer(target, self._parent.array(self.effect.vector), pointer), changed)
+                    k.pointer(target, self._parent.array(self.effect.vector), pointer), changed,
+                    tested=True)

@@ -149,6 +149,7 @@ class Setting:
     crossed: tuple[GraphChoice, ...] = ()
     timed: tuple[GraphChoice, ...] = ()  #: See `crossed`.
     ranked: tuple[GraphChoice, ...] = ()  #: Graphs for runs that are compared with a GPU's.
+    seeds: range = range(1, 41)  #: Of which each counterpart of a GPU's graph has one.
     gpu: str | None = None  #: The file of a GPU's records; None for the project's own.
 
     @property

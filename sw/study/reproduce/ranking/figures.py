@@ -44,9 +44,10 @@ def _text(way, algorithm):
 
 
 def _atomics(way):
-    """What the atomics of a way are like in CUDA's text. A lane waits for the old word of each. But
-    lanes that pull add up in registers first, as if they were combined, unless under ``em``."""
-    return "return" if way.direction == "push" or way.schedule == "em" else "reduce"
+    """What the atomics of a way are like in CUDA's text. A lane waits for the old word of each, and
+    reads a word first of which it takes a minimum. But lanes that pull add up in registers first,
+    as if they were combined, unless under ``em``."""
+    return "test" if way.direction == "push" or way.schedule == "em" else "reduce"
 
 
 #: Ways that a rule of thumb places without a machine: they are far behind.
@@ -56,12 +57,12 @@ _WEIGHTS = 255
 
 _METHOD = (
     "Every schedule in software in both directions, with CUDA's constants, and with atomics that "
-    "return the old word where CUDA's text has them, on the RTL and on the GPU. The RTL runs a "
-    "smaller graph of the same generator, whose hub is at the same place among the numbers of "
-    "vertices; PageRank makes one iteration, on the GPU ten. Spearman's rank correlation of the "
-    "ways; `regret` is the GPU's time of the way that is best on the RTL, over the GPU's best; "
-    "`log r` is Pearson's correlation of the logarithms. A star marks a rank correlation that is "
-    "significant at 5 %.")
+    "test a word and return the old one where CUDA's text has them, on the RTL and on the GPU. "
+    "The RTL runs a smaller graph of the same generator, whose hub is at the same place among the "
+    "numbers of vertices; PageRank makes one iteration, on the GPU ten. Spearman's rank "
+    "correlation of the ways; `regret` is the GPU's time of the way that is best on the RTL, over "
+    "the GPU's best; `log r` is Pearson's correlation of the logarithms. A star marks a rank "
+    "correlation that is significant at 5 %.")
 
 _LAUNCHES = (
     "`launches` charges the RTL with what the GPU's host asks for: the kernels, copies and clears "
@@ -102,7 +103,8 @@ class _Ranked(Figure):
 
     def _pairs(self, setting):
         """{counterpart: RankedPair}."""
-        return {pair.here: pair for pair in _pairs(setting.gpu, setting.ranked)}
+        return {pair.here: pair for pair in _pairs(setting.gpu, setting.ranked,
+                                                    setting.seeds)}
 
     def grid(self, setting):
         pairs, gpu = self._pairs(setting), self._gpu(setting)
@@ -147,8 +149,8 @@ def _read(path):
 
 
 @functools.lru_cache(maxsize=4)
-def _pairs(path, choices):
-    return recorded.pairs(_read(path), choices)
+def _pairs(path, choices, seeds):
+    return recorded.pairs(_read(path), choices, seeds)
 
 
 class _Measures:

@@ -2,9 +2,9 @@
 
 The RTL runs a smaller graph of the same generator. What decides a search that pulls is the place of
 the hub among the numbers of vertices, because rows ascend: a row ends at the hub in the second
-superstep. So of 40 seeds, the counterpart of a graph has the seed whose hub is nearest to the hub's
-quantile there; no two graphs have one counterpart. The rule does not look at any result. A graph of
-a file is its own counterpart.
+superstep. So the counterpart of a graph has, of some seeds, the one whose hub is nearest to the
+hub's quantile there; no two graphs have one counterpart. The rule does not look at any result. A
+graph of a file is its own counterpart.
 """
 
 import collections
@@ -26,9 +26,6 @@ __all__ = ["FILE", "RecordedGpu", "RankedPair", "pairs", "read"]
 
 #: The GPU that is compared with, if the user names none.
 FILE = pathlib.Path(__file__).resolve().parents[4] / "datasets" / "gpu" / "h200.jsonl"
-
-#: Seeds of which a counterpart has one.
-_SEEDS = range(1, 41)
 
 #: Fields without which a record cannot be used, and their types.
 _FIELDS = {"device": str, "graph": str, "algorithm": str, "schedule": str, "direction": str,
@@ -99,11 +96,12 @@ def read(path) -> RecordedGpu:
         {graph: dict(algorithms) for graph, algorithms in found.items()})
 
 
-def pairs(gpu, choices) -> list[RankedPair]:
+def pairs(gpu, choices, seeds) -> list[RankedPair]:
     """The graphs of a GPU of which the RTL has a counterpart: a graph of ``choices``
-    (:class:`~sw.study.reproduce.setting.GraphChoice`) by the same generator, or the same file. A
-    GPU's graph has the arcs of its file, so a file of which each edge stands for two arcs is
-    another graph."""
+    (:class:`~sw.study.reproduce.setting.GraphChoice`) by the same generator with one of the
+    ``seeds``, or the same file. A GPU's graph has the arcs of its file, so a file of which each
+    edge stands for two arcs is another graph. Raises UserError if there are fewer seeds than
+    graphs by one generator."""
     families = {_family(choice.graph): choice for choice in choices}
     found, taken = [], set()
     for graph, algorithms in gpu.records.items():
@@ -117,8 +115,11 @@ def pairs(gpu, choices) -> list[RankedPair]:
                 found.append(RankedPair(graph, dataclasses.replace(choice, counts=False),
                                         (there or 0.0, there or 0.0)))
             continue
-        known = {seed: quantile for seed, quantile in _quantiles(choice.graph).items()
+        known = {seed: quantile for seed, quantile in _quantiles(choice.graph, seeds).items()
                  if (choice.graph, seed) not in taken}
+        if not known:
+            raise UserError(f"{len(seeds)} seeds are too few: each of the GPU's graphs by "
+                            f"`{_family(graph)}` has a seed of its own")
         seed = min(known, key=lambda seed: abs(known[seed] - there) if there is not None else seed)
         taken.add((choice.graph, seed))
         found.append(RankedPair(graph, dataclasses.replace(
@@ -138,8 +139,8 @@ def _seeded(text, seed):
 
 
 @functools.cache
-def _quantiles(text):
+def _quantiles(text, seeds):
     """The quantile of the hub's number by seed."""
     def quantile(graph):
         return graph.hub / graph.num_vertices
-    return {seed: quantile(load(_seeded(text, seed))) for seed in _SEEDS}
+    return {seed: quantile(load(_seeded(text, seed))) for seed in seeds}

@@ -77,7 +77,7 @@ def test_agreement():
 
 def test_counterparts(setting):
     """The seed of the nearest hub, no graph twice, and none where there is no generator."""
-    found = recorded.pairs(recorded.read(setting.gpu), CHOICES)
+    found = recorded.pairs(recorded.read(setting.gpu), CHOICES, range(1, 41))
     assert [pair.graph for pair in found] == ["rmat:scale=8,seed=1", "rmat:scale=8,seed=2",
                                               "road:side=9"]
     assert len({pair.here.graph for pair in found}) == 3
@@ -88,6 +88,11 @@ def test_counterparts(setting):
     first, second = (distance(pair.here.graph) for pair in found[:2])
     others = [distance(f"rmat:scale=4,degree=4,seed={seed}") for seed in range(1, 41)]
     assert [first, second] == sorted(others)[:2]
+    later = recorded.pairs(recorded.read(setting.gpu), CHOICES, range(41, 43))
+    assert {pair.here.graph for pair in later[:2]} == {
+        f"rmat:scale=4,degree=4,seed={seed}" for seed in (41, 42)}
+    with pytest.raises(UserError, match="1 seeds are too few"):
+        recorded.pairs(recorded.read(setting.gpu), CHOICES, range(41, 42))
 
 
 def test_files(setting):
@@ -95,7 +100,7 @@ def test_files(setting):
     def files(**fields):
         choice = GraphChoice("karate", "some/folder/karate", **fields)
         return [(pair.graph, pair.here.graph, pair.here.counts, pair.label) for pair in
-                recorded.pairs(recorded.read(setting.gpu), (choice,))]
+                recorded.pairs(recorded.read(setting.gpu), (choice,), setting.seeds)]
     assert files(undirected=False) == [("karate", "some/folder/karate", False, "karate")]
     assert files(undirected=True) == []
 
