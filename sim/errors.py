@@ -13,6 +13,9 @@ _OF_ACCESSES = {Cause.LOAD_MISALIGNED, Cause.LOAD_ACCESS, Cause.STORE_MISALIGNED
                 Cause.STORE_ACCESS}
 _OF_LANES = _OF_ACCESSES | {Cause.LANE_STACK}
 
+#: The opcode of a jump to an address in a register.
+_JALR = 0x67
+
 #: Causes to which ERROR_ADDRESS belongs.
 _WITH_ADDRESS = _OF_ACCESSES | {Cause.FETCH_ACCESS}
 
@@ -79,8 +82,9 @@ class Fault(NamedTuple):
         return cls(Cause(cause) if cause in list(Cause) else cause, where >> 16, where & 0xFF, lane,
                    pc, address)
 
-    def describe(self, function: str = "") -> str:
-        """One line; `function` is the place of the PC in the program, if its names are known."""
+    def describe(self, function: str = "", word: int | None = None) -> str:
+        """One line; `function` is the place of the PC in the program, if its names are known, and
+        `word` the instruction there."""
         text = (CAUSE_DOCS[Cause(self.cause)] if self.cause in list(Cause)
                 else f"unknown cause {self.cause}")
         if self.cause == Cause.ILLEGAL:
@@ -88,7 +92,9 @@ class Fault(NamedTuple):
         elif self.cause in _WITH_ADDRESS:
             text += f" (address 0x{self.address:08x})"
         elif self.cause == Cause.LANES_DISAGREE:
-            text = (f"lanes of warp {self.warp} disagree at this branch: "
+            what = "branch" if word is None or word & 0x7F != _JALR else "call by a pointer" \
+                if word >> 7 & 31 else "return"
+            text = (f"lanes of warp {self.warp} disagree at this {what}: "
                     f"{_lanes(self.address)} from the lowest active lane, which would decide for "
                     "all")
         lane = "" if self.lane is None else f", lane {self.lane}"

@@ -8,6 +8,7 @@ from amaranth.lib import wiring
 
 from base.errors import UserError
 from hw.config import HardwareConfig
+from hw.core.floating import Floating
 from hw.top import FlatGpu
 from hw.units import COMPONENTS
 
@@ -35,10 +36,16 @@ class SynthesisUnit:
         return self.component(self.configure(config))
 
 
+def _floating(config):
+    """Floating point of a core; at the full rate if the configuration has none."""
+    return Floating(config if config.floats else config.replace(float="full", name=config.name))
+
+
 UNITS = {unit.name: unit for unit in (
     SynthesisUnit("weaver", COMPONENTS["weaver"], {}, "the Weaver"),
     SynthesisUnit("scu-1", COMPONENTS["scu"], {"scu": 1}, "the SCU, 1 element a cycle"),
     SynthesisUnit("scu-4", COMPONENTS["scu"], {"scu": 4}, "the SCU, 4 elements a cycle"),
+    SynthesisUnit("float", _floating, {}, "the floating-point pipelines and the divider of a core"),
     SynthesisUnit("core", COMPONENTS["core"], {}, "a core with its L1"),
     SynthesisUnit("uncore", lambda config: FlatGpu(config, cores=False), {},
                   "the GPU without its cores"),

@@ -1,12 +1,12 @@
 """Random functions of C for :mod:`checks.campaign.c_lanes`.
 
 A function has nested ifs and switches, loops with break and continue, early returns, goto into and
-out of loops, conditions with ``&&`` and ``||``, calls, also by pointers that all lanes agree on,
-and recursion, also by way of other functions. Its values, of 8, 16, 32 and 64 bits, with and
-without sign, in variables and in arrays on the stack, and of floats where they are asked for, come
-from the lane and from what is the same in all lanes. It ends: every turn of a loop, every goto and
-every call takes of the lane's fuel, ``m[8]``, but the few turns of a *tight* loop: without a return
-in them, such loops have one way out.
+out of loops, conditions with ``&&`` and ``||``, calls, also by pointers, on which lanes may
+disagree, and recursion, also by way of other functions. Its values, of 8, 16, 32 and 64 bits, with
+and without sign, in variables and in arrays on the stack, and of floats where they are asked for,
+come from the lane and from what is the same in all lanes. It ends: every turn of a loop, every goto
+and every call takes of the lane's fuel, ``m[8]``, but the few turns of a *tight* loop: without a
+return in them, such loops have one way out.
 """
 
 import random
@@ -197,8 +197,11 @@ class _Function:
                 f"f{self._draw.randrange(self._number)}; c ^= pointer(lane, a, u, m); }}")
 
     def _around(self, in_loop):
+        number = str(self._draw.randrange(self._count))
+        if self._draw.random() < 0.5:
+            number = f"(unsigned){self._value(1)} % {self._count}"
         return (f"if (m[8] > 20) {{ m[8] -= 20; "
-                f"c ^= table[{self._draw.randrange(self._count)}]({self._value()}, b, u, m); }}")
+                f"c ^= table[{number}]({self._value()}, b, u, m); }}")
 
 
 def functions(seed: int, count: int, floats: bool = False) -> str:

@@ -44,7 +44,11 @@ class CDifference:
     reason: str
 
 
-def compare(seed, count, config, *, parted="found", level="2", functional=True):
+#: The machines that run a program.
+_MACHINES = {"functional": Device.functional, "rtl": Device.simulate}
+
+
+def compare(seed, count, config, *, parted="found", level="2", machines=("functional",)):
     """Compare ``count`` random functions in all lanes with this computer's results.
 
     Parameters
@@ -53,8 +57,8 @@ def compare(seed, count, config, *, parted="found", level="2", functional=True):
     config : HardwareConfig
     parted, level : str
         As of :class:`sw.cc.driver.CompileChoices`.
-    functional : bool
-        Whether to run on the functional simulator, or on the RTL.
+    machines : sequence of str
+        What runs the program, one after the other: ``"functional"`` and ``"rtl"``.
 
     Returns
     -------
@@ -62,25 +66,33 @@ def compare(seed, count, config, *, parted="found", level="2", functional=True):
     """
     lanes = config.cores * config.warps * config.threads
     text, expected = functions(seed, count, config.floats), np.zeros(lanes * count, np.int32)
-    found = np.zeros_like(expected)
     with tempfile.TemporaryDirectory() as folder:
         source = pathlib.Path(folder, f"functions{seed}.c")
         source.write_text(_LANES + text)
         program = compile_c(source, config=config, defines=(f"LANES={lanes}",), parted=parted,
                             optimisation=level, stack=_STACK)
         _run_here(pathlib.Path(folder), text, lanes, expected)
-    make = Device.functional if functional else Device.simulate
-    with make(config) as device:
+    for machine in machines:
+        reason = _difference(program, _MACHINES[machine](config), lanes, expected)
+        if reason:
+            return CDifference(seed, count, parted, f"{machine}: {reason}")
+    return None
+
+
+def _difference(program, device, lanes, expected):
+    """Run the program on a device. Returns what is wrong with its results, or None."""
+    found = np.zeros_like(expected)
+    with device:
         try:
             device.launch(program.check, results=found, max_cycles=100_000_000)
         except RunError as error:
-            return CDifference(seed, count, parted, str(error))
+            return str(error)
     wrong = np.flatnonzero(found != expected)
     if not len(wrong):
         return None
     number, lane = divmod(int(wrong[0]), lanes)
-    return CDifference(seed, count, parted, f"f{number} in lane {lane}: {found[wrong[0]]}, "
-                      f"not {expected[wrong[0]]}; {len(wrong)} results differ")
+    return (f"f{number} in lane {lane}: {found[wrong[0]]}, not {expected[wrong[0]]}; "
+            f"{len(wrong)} results differ")
 
 
 def _run_here(folder, text, lanes, expected):

@@ -15,7 +15,7 @@ from hw.isa import INSTRUCTIONS, Csr
 from hw.operations import Unit
 
 
-__all__ = ["ALIAS", "ARGUMENTS", "AsmFunction", "AsmLine", "AsmUnit", "CALLER_SAVED",
+__all__ = ["AGREE", "ALIAS", "ARGUMENTS", "AsmFunction", "AsmLine", "AsmUnit", "CALLER_SAVED",
            "GLOBAL_SCRATCH", "REGISTERS", "SCRATCH", "SLOTS", "read_unit"]
 
 
@@ -39,6 +39,11 @@ BRANCHES = {name: (name, False) for name in ("beq", "bne", "blt", "bge", "bltu",
 #: Those that compare with 0; 0 is the second operand before the places change.
 ZERO_BRANCHES = {"beqz": ("beq", False), "bnez": ("bne", False), "bltz": ("blt", False),
                  "bgez": ("bge", False), "bgtz": ("blt", True), "blez": ("bge", True)}
+
+#: Stands before a call by a pointer: lanes whose register has the value of the first active lane go
+#: on, the others come to it again. Operands: the register, the place behind the call, the label
+#: before it. The pass writes it out where lanes may have different values, and else leaves it out.
+AGREE = "agree"
 
 _STORES = ("sb", "sh", "sw")
 _LOADS = ("lb", "lh", "lw", "lbu", "lhu")
@@ -81,7 +86,7 @@ class AsmLine:
 
     @property
     def is_branch(self):
-        return self.name in BRANCHES or self.name in ZERO_BRANCHES
+        return self.name in BRANCHES or self.name in ZERO_BRANCHES or self.name == AGREE
 
     @property
     def is_call(self):
@@ -91,6 +96,13 @@ class AsmLine:
     def ends_block(self):
         """Whether the next instruction does not follow, or not always."""
         return self.is_branch or self.name in ("j", "jr", "ret", "tail", "unimp", "ebreak")
+
+    @property
+    def pointer(self):
+        """The register of a call by a pointer, or None."""
+        if not self.is_call or self.callee is not None:
+            return None
+        return re.sub(r".*\((\w+)\)", r"\1", self.operands[-1])
 
     @property
     def callee(self):
@@ -157,7 +169,7 @@ class AsmLine:
         """The registers, and places of saved registers, on which its results depend."""
         if self.slot and self.name in _LOADS:
             return (self.slot,)
-        if self.stores:
+        if self.stores or self.name == AGREE:
             return self.operands[:1]
         used = self.operands[:-1] if self.is_branch else self.operands[1:]
         if self.is_call:
@@ -191,6 +203,17 @@ class AsmLine:
         """Whether it acts once for the warp, so that it needs all lanes: a barrier, or a request to
         a unit that answers all lanes."""
         return self.row is not None and (self.row.name == "bar" or self.row.sets_mask)
+
+    @property
+    def acquires(self):
+        """Whether it is an atomic with acquire order."""
+        return self.name.startswith("amo") and ".aq" in self.name
+
+    @property
+    def releases(self):
+        """Whether it is an atomic with release order, or the fence of a store with that order."""
+        return (self.name, *self.operands) == ("fence", "rw", "w") or (
+            self.name.startswith("amo") and self.name.endswith("rl"))
 
     @property
     def changes_flow(self):
@@ -227,6 +250,20 @@ class AsmFunction:
                     item, text=other(item.text), operands=tuple(map(other, item.operands)),
                     moved=True)
                 self.moved = True
+
+    def guard_pointers(self):
+        """Put an :data:`AGREE` before each call by a pointer, and labels around both."""
+        items = []
+        for item in self.items:
+            if isinstance(item, str) or item.pointer is None or item.inline:
+                items.append(item)
+                continue
+            label, behind = (f".Lsimt_{what}{len(items)}_{self.name}"
+                             for what in ("call", "called"))
+            guard = dataclasses.replace(item, text="", name=AGREE,
+                                        operands=(item.pointer, behind, label))
+            items += [f"{label}:", guard, item, f"{behind}:"]
+        self.items = items
 
     def refuse(self, line, reason):
         """The error for an instruction that cannot be made right."""

@@ -230,8 +230,10 @@ class _Clang:
             + "_zacas" + "_zfinx" * config.floats
         features = ("+zmmul" if config.divider == "none" else "+m") + "+a" \
             + "+zfinx" * config.floats
-        self.libraries = [ZigLibrary(*found, name, features, choices.optimisation in ("s", "z"))
-                          for name in ROOTS]
+        # In its small form, the run-time library takes locks in one function and releases them in
+        # another, so that lanes of a warp would wait for each other.
+        self.libraries = [ZigLibrary(*found, name, features, name != "compiler_rt"
+                                     and choices.optimisation in ("s", "z")) for name in ROOTS]
 
     @functools.cached_property
     def sources(self):

@@ -4,7 +4,7 @@ import dataclasses
 import functools
 import re
 
-from sw.cc.assembly import AsmLine
+from sw.cc.assembly import AGREE, AsmLine
 
 
 __all__ = ["EXIT", "AsmBlock", "AsmFlow", "Loop", "immediate_dominators"]
@@ -151,6 +151,7 @@ class AsmFlow:
         """Blocks begin at the targets of branches and end behind branches. The first is empty."""
         targets = {line.operands[-1] for line in self.function.lines
                    if line.is_branch or line.name == "j"}
+        targets.update(line.operands[1] for line in self.function.lines if line.name == AGREE)
         blocks = [AsmBlock(), AsmBlock()]
         begun = False
         for item in self.function.items:
@@ -232,13 +233,13 @@ class AsmFlow:
                 reached(branch, self.successors | {EXIT: []}, (self.meets[branch], EXIT)))
         return self._regions[branch]
 
-    def leads_back(self, branch, node):
+    def leads_back(self, branch, node, without=()):
         """Whether lanes that go from a branch to ``node`` may come to the branch again before they
-        meet the others."""
-        if node in (self.meets[branch], EXIT):
+        meet the others, by no block of ``without``."""
+        if node in (self.meets[branch], EXIT, *without):
             return False
         return node == branch or branch in reached(
-            node, self.successors | {EXIT: []}, (self.meets[branch], EXIT))
+            node, self.successors | {EXIT: []}, (self.meets[branch], EXIT, *without))
 
     @functools.cached_property
     def loops(self):

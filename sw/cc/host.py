@@ -20,7 +20,7 @@ import numpy as np
 
 from base.errors import RunError, UserError
 from hw.config import preset
-from hw.isa import MemoryMap
+from hw.isa import Cause, MemoryMap
 from hw.registers import Checks, cycles_of
 from sim.errors import SimulationError
 from sw.cc.driver import CompileChoices, compile_files
@@ -315,7 +315,9 @@ def _number(parameter, value, where):
 def _describe(error, executable):
     if error.fault is None:
         return str(error)
-    return error.fault.describe(executable.place(error.fault.pc))
+    remedy = "; only parted=\"none\" leaves that to the program" \
+        if error.fault.cause == Cause.LANES_DISAGREE else ""
+    return executable.describe(error.fault) + remedy
 
 
 def _text(executable, machine):

@@ -11,8 +11,8 @@ import re
 from hw.instruction import CUSTOM_0
 from hw.isa import Csr
 from hw.operations import WarpOp
-from sw.cc.assembly import (ARGUMENTS, BRANCHES, GLOBAL_SCRATCH, SCRATCH, SLOTS, ZERO_BRANCHES,
-                            AsmLine)
+from sw.cc.assembly import (AGREE, ARGUMENTS, BRANCHES, GLOBAL_SCRATCH, SCRATCH, SLOTS,
+                            ZERO_BRANCHES, AsmLine)
 from sw.cc.flow import ENTRY, EXIT
 from sw.cc.joins import Joins, Saved
 
@@ -31,6 +31,9 @@ _SAVED = tuple(f"s{number}" for number in reversed(range(12)))
 #: Bytes of the frame that a function with calls has at least, as it saves ``ra``; and those that
 #: stay free at the beginning of each stack.
 LEAST_FRAME = 16
+
+#: Bits of a shuffle's second operand that allow any lane to be read.
+_ANY_LANE = 63 << 6
 
 
 @dataclasses.dataclass
@@ -75,8 +78,9 @@ class Insertion:
         self._stubs, self._at_start, self._after, self._taken = [], {}, {}, {}
         self._places, self.slots = self._keep(analysis)
         self._place_savings()
-        self.counts = Counts(len(self._flow.branches), len(self._joins.splits),
-                             len(self._joins.loops), len(self._joins.places))
+        self.counts = Counts(len(self._flow.branches) - len(analysis.guards),
+                             len(self._joins.splits), len(self._joins.loops),
+                             len(self._joins.places))
 
     def _keep(self, analysis):
         """Where each value is kept: a register or an offset from ``tp``; and the bytes of slots."""
@@ -159,7 +163,8 @@ class Insertion:
             return [*code, *load, _warp(WarpOp.PRED, rs1=register, rs2=mask)]
         wanted = None
         if node in flow.region(node):           # lanes that leave a loop go first
-            back = flow.leads_back(node, taken), flow.leads_back(node, other)
+            releases = joins.waits.get(node, ())
+            back = [flow.leads_back(node, way, releases) for way in (taken, other)]
             wanted = back[1] if back[0] != back[1] else None
         code, register = condition(line, wanted)
         kept = joins.by_split.get(node)
@@ -172,10 +177,33 @@ class Insertion:
         return [*code, _warp(WarpOp.SPLIT, GLOBAL_SCRATCH, register),
                 f"\tsw\t{GLOBAL_SCRATCH}, {place}({SLOTS})"]
 
+    def _agree(self, node, line):
+        """Before a call by a pointer, the first active lane's value for all, by a loop over the
+        mask; lanes that have another one come again when those that have it have returned."""
+        if node not in self._joins.splits:
+            return []
+        again = self._label(f"first{node}")
+        return [_mask(GLOBAL_SCRATCH), f"\tneg\t{SCRATCH}, {GLOBAL_SCRATCH}",
+                f"\tand\t{GLOBAL_SCRATCH}, {GLOBAL_SCRATCH}, {SCRATCH}",
+                f"\tli\t{SCRATCH}, {_ANY_LANE - 1}", f"{again}:",
+                f"\tsrli\t{GLOBAL_SCRATCH}, {GLOBAL_SCRATCH}, 1",
+                f"\taddi\t{SCRATCH}, {SCRATCH}, 1", f"\tbnez\t{GLOBAL_SCRATCH}, {again}",
+                f"\t.insn r {CUSTOM_0:#x}, 7, 1, {SCRATCH}, {line.operands[0]}, {SCRATCH}",
+                f"\tsub\t{GLOBAL_SCRATCH}, {line.operands[0]}, {SCRATCH}",
+                f"\tseqz\t{SCRATCH}, {GLOBAL_SCRATCH}", _warp(WarpOp.SPLIT, rs1=SCRATCH)]
+
     def _branch(self, node, line):
         """A branch, with what comes before it, and what follows on both ways."""
-        code = self._part(node, line) if node in self._joins.splits or node in self._joins.loops \
-            else []
+        if line.name == AGREE:
+            code = self._agree(node, line)
+            if not code:
+                return self._after.get(node, [])
+            operands = GLOBAL_SCRATCH, line.operands[-1]
+            line = dataclasses.replace(line, name="bnez", operands=operands,
+                                       text=f"\tbnez\t{', '.join(operands)}")
+        else:
+            code = self._part(node, line) if node in self._joins.splits or \
+                node in self._joins.loops else []
         if node in self._taken:
             label = self._label(f"edge{node}")
             self._stubs += [f"{label}:", *self._taken[node], f"\tj\t{line.operands[-1]}"]

@@ -39,6 +39,8 @@ class Joins:
         Branches that get a PRED.
     splits : set of int
         Branches that get a SPLIT.
+    waits : dict of int to set of int
+        As of the analysis.
     places : dict of int to list of int
         Where lanes meet, and the branches that meet there.
     repeated : set of int
@@ -56,9 +58,12 @@ class Joins:
     """
 
     def __init__(self, analysis):
-        flow = self._flow = analysis.flow
+        flow, self.waits = analysis.flow, analysis.waits
+        self._flow = flow
         self.loops = {branch: loop for branch, loop in flow.loops.items()
-                      if branch in analysis.parted and branch not in analysis.waits}
+                      if branch in analysis.parted and branch not in analysis.guards
+                      # Lanes that wait in the loop leave it apart.
+                      and loop.body.isdisjoint(analysis.waits)}
         self.splits = analysis.parted - self.loops.keys()
         self.places = {}
         for branch in sorted(self.splits):

@@ -2,6 +2,7 @@
 
 from base.errors import UserError
 from sw.cc.assembly import GLOBAL_SCRATCH, SCRATCH, SLOTS
+from sw.cc.float_atomics import rounding_atomic
 
 
 __all__ = ["check"]
@@ -28,6 +29,11 @@ def check(program):
             if reason:
                 raise analysis.function.refuse(line, reason)
         _check_labels(analysis.function)
+        line = rounding_atomic(analysis.flow)
+        if line is not None:
+            raise analysis.function.refuse(
+                line, "arithmetic of floats by an atomic: the last bits would depend on the order "
+                "in which lanes come; let one lane own the sum, or add integers")
     _check_warps(program)
 
 

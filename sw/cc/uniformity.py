@@ -15,7 +15,7 @@ A load is as uniform as its address. So what lies in the frame differs, apart fr
 each lane has its own frame.
 """
 
-from sw.cc.assembly import ARGUMENTS, CALLER_SAVED
+from sw.cc.assembly import AGREE, ARGUMENTS, CALLER_SAVED
 from sw.cc.flow import ENTRY, EXIT, AsmFlow
 
 
@@ -92,14 +92,18 @@ class Analysis:
         Registers of results that may differ.
     parted : set of int
         Blocks at whose branch the lanes may part.
-    waits : set of int
-        Of these, the branches that leave a loop in which lanes wait for each other.
+    waits : dict of int to set of int
+        The branches that leave a loop in which lanes wait for each other; and the blocks
+        in which a lane that has left it lets the next one go.
+    guards : set of int
+        The blocks that end before a call by a pointer. Lanes meet behind the call.
     """
 
     def __init__(self, function, taken):
         self.function, self.taken = function, taken
         self.called = taken
         function.free_scratch()
+        function.guard_pointers()
         self.flow = AsmFlow(function)
         self.arguments = set(ARGUMENTS) if taken else {"a0"} if function.name == "main" \
             else set()
@@ -109,20 +113,28 @@ class Analysis:
         self.waits = self._waiting()
         for branch in self.waits:
             self.flow.meet(branch, EXIT)
+        behind = {label: node for node in self.flow.targets
+                  for label in self.flow.blocks[node].labels}
+        self.guards = {node for node in self.flow.branches
+                       if self.flow.blocks[node].last.name == AGREE}
+        for branch in self.guards:
+            self.flow.meet(branch, behind[self.flow.blocks[branch].last.operands[1]])
 
     def _waiting(self):
         """A loop whose exit depends on an atomic that acquires: lanes that leave the loop must be
         able to go on to their release, so the lanes meet only at the end of the function."""
-        flow, found = self.flow, set()
-        if not any(".aq" in line.name for line in self.function.lines):
+        flow, found = self.flow, {}
+        if not any(line.acquires for line in self.function.lines):
             return found
+        releases = {node for node in flow.targets
+                    if any(line.releases for line in flow.blocks[node].lines)}
         for branch in flow.branches:
             body = {branch, *(node for node in flow.region(branch)
                               if flow.leads_back(branch, node))}
             acquired = {line.operands[0] for node in body for line in flow.blocks[node].lines
-                        if line.name.startswith("amo") and ".aq" in line.name}
+                        if line.acquires}
             if branch in flow.region(branch) and acquired & set(flow.blocks[branch].last.read):
-                found.add(branch)
+                found[branch] = releases - {branch}
         return found
 
     def _written(self, branch):

@@ -272,7 +272,7 @@ class _Run:
         fault = error.fault
         if fault is None:
             return str(error)
-        text = fault.describe(self._executable.place(fault.pc))
+        text = self._executable.describe(fault)
         if fault.cause == Cause.LOAD_ACCESS and fault.address < self._config.imem_bytes:
             text += "; instruction memory cannot be read as data"
         text += {Cause.LANES_DISAGREE: "; --lanes leader accepts that",

@@ -33,6 +33,8 @@ from hw.isa import INSTRUCTIONS, MemoryMap
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from sim.errors import Fault
+
 
 __all__ = ["Executable", "Symbol", "load_elf"]
 
@@ -108,6 +110,11 @@ class Executable:
             raise UserError(f"{self.name}: several symbols are called {name!r}: "
                             + "; ".join(map(str, found)) + "; give the address instead of the name")
         return found[0]
+
+    def describe(self, fault: Fault) -> str:
+        """One line for an error of a core, with the names of the program."""
+        words = self.words[fault.pc // 4:][:1]
+        return fault.describe(self.place(fault.pc), words[0] if words else None)
 
     def function(self, pc: int) -> str:
         """Where an address is in the program, as in ``main+0x14``; "" if no name is known."""

@@ -43,6 +43,19 @@ PROGRAMS = {
                  "int (*volatile table[2])(int) = {f, g};\n"
                  "int main(int lane) { out[lane] = table[0](lane) * 100 + table[1](lane); }",
                  lambda n: 100 * (n + 7 if n & 1 else n) + n - 3),
+    "own pointers": (
+        "APART int f(int x) { return x & 1 ? x + 7 : x; } APART int g(int x) { return x - 3; }\n"
+        "APART int h(int x); static int (*const table[3])(int) = {f, g, h};\n"
+        "APART int h(int x) { return x < 2 ? 50 : table[x % 3](x - 2) * 2; }\n"
+        "int main(int lane) { int s = 0; for (int i = 0; i < 4; i++) { KEEP;\n"
+        "s = s * 3 + table[(lane + i) % 3](lane + i); if (s > 200) break; }\n"
+        "out[lane] = s; }", None),
+    "lock in a loop": (
+        "int mutex; volatile int total, done;\n"
+        "int main(int lane) { for (int i = -1; i < lane; i++) { KEEP;\n"
+        "while (__atomic_exchange_n(&mutex, 1, __ATOMIC_ACQUIRE));\n"
+        "total = total + 2; __atomic_store_n(&mutex, 0, __ATOMIC_RELEASE); }\n"
+        "out[lane] = __atomic_add_fetch(&done, 1, 0) == 8 ? total : 72; }", lambda n: 72),
     "lock": ("int mutex; volatile int total;\n"
              "int main(int lane) { while (__atomic_exchange_n(&mutex, 1, __ATOMIC_ACQUIRE));\n"
              "total = total + lane + 1; __atomic_store_n(&mutex, 0, __ATOMIC_RELEASE);\n"

@@ -3,6 +3,7 @@
 ========================  ========================================================================
 every construct           test_lanes: also with every branch parting, and on small code;
                           test_rtl
+float atomics             test_float_atomics: those that are right
 refused                   test_refused: function, line and reason; test_other_files
 uniform code              test_uniform_code_is_unchanged
 stacks                    test_stack
@@ -26,6 +27,7 @@ from base.errors import RunError, UserError
 from hw.config import preset
 from sim import toolchain
 from sw.cc import insertion, joins
+from sw.cc.assembly import AsmLine
 from sw.cc.host import compile_c
 from sw.device import Device
 from tb.sw.cc.programs import HEAD, PROGRAMS, text
@@ -86,6 +88,10 @@ def test_rtl(tmp_path):
      "in main: calls setjmp, which no file defines"),
     ("#include <stdlib.h>\nvoid *p; int main(int lane) { p = malloc(lane); }",
      "in main: calls malloc, which no file defines"),
+    ("_Atomic float f; int main(int lane) { if (lane & 1)\nf += lane; }",
+     "program.c:5: in main: arithmetic of floats by an atomic"),
+    ("_Atomic double f; int main(int lane) {\nf -= lane; }",
+     "program.c:5: in main: arithmetic of floats by an atomic"),
     ("void g(int); int main(int lane) { g(3); }", "in main: calls g, which no file defines"),
     ("void exit(int); int main(int lane) { if (lane & 1) exit(3); }",
      "in main: calls exit, which no file defines"),
@@ -110,6 +116,23 @@ def test_refused(source, reason, tmp_path):
     file.write_text(HEAD + source)
     with pytest.raises(UserError, match=reason):
         compile_c(file, config=TINY)["main"]
+
+
+@pytest.mark.parametrize("config", [LARGE, LARGE.replace(float="full")], ids=["none", "full"])
+def test_float_atomics(config, tmp_path):
+    """The largest float, a product that is only published, and a sum of integers stay."""
+    source = """
+float most; _Atomic float last; int sum, bits;
+int main(int lane) { union { float f; int i; } old, new; float x = lane * 1.5f;
+__atomic_fetch_max(&most, x, 0); last = 3 * x; __atomic_fetch_add(&sum, (int)(x * 4), 0);
+do { old.i = __atomic_load_n(&bits, 0); new.f = x * x; if (new.f <= old.f) break; }
+while (!__atomic_compare_exchange_n(&bits, &old.i, new.i, 0, 0, 0));
+if (__atomic_fetch_add(&sum, 1000, 0) / 1000 == 7) { old.i = __atomic_load_n(&bits, 0);
+out[lane] = sum + (int)(most * 8) + (int)old.f; } }
+"""
+    for level in "02":
+        assert sorted(lanes(tmp_path, HEAD + source, config, optimisation=level)) \
+            == [0] * 7 + [8000 + 6 * 28 + 84 + 110]
 
 
 def test_other_files(tmp_path):
@@ -173,7 +196,8 @@ def test_stack(tmp_path):
 
 
 @pytest.mark.parametrize("rule, program", [
-    ("drain", "break"), ("level on entry", "return"), ("leave first", "lock")])
+    ("drain", "break"), ("level on entry", "return"), ("leave first", "lock"),
+    ("release", "lock in a loop"), ("agree", "own pointers")])
 def test_faults(rule, program, tmp_path, monkeypatch):
     """Without one of its rules the pass is wrong for a program."""
     if rule == "drain":
@@ -185,9 +209,13 @@ def test_faults(rule, program, tmp_path, monkeypatch):
         monkeypatch.setattr(joins.Joins, "__init__", once)
     elif rule == "level on entry":
         monkeypatch.setattr(insertion.Insertion, "_meet", lambda self, place: [])
+    elif rule == "agree":
+        monkeypatch.setattr(insertion.Insertion, "_agree", lambda self, node, line: [])
+    elif rule == "release":
+        monkeypatch.setattr(AsmLine, "releases", False)
     else:
         from sw.cc.uniformity import Analysis
-        monkeypatch.setattr(Analysis, "_waiting", lambda self: set())
+        monkeypatch.setattr(Analysis, "_waiting", lambda self: {})
     with contextlib.suppress(RunError):
         assert lanes(tmp_path, text(program)) != expected(tmp_path, program)
 
