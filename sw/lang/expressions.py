@@ -46,6 +46,10 @@ def place(file: str, node: Any) -> Position:
     return Position(file, node.lineno, node.col_offset + 1)
 
 
+#: How a number becomes a fixed.
+_AS_FIXED = "with a vector of fixed that begins as 1, one[v] * n is n as a fixed"
+
+
 def _instead(tree):
     """What there is in place of an expression that the language has not."""
     match tree:
@@ -56,6 +60,10 @@ def _instead(tree):
         case ast.Compare(ops=[ast.In() | ast.NotIn()]):
             return ("which vertices are in a set is told by words: a vector that SET.apply("
                     "function) marks, or a filter of SET.where(filter)")
+        case ast.Call(func=ast.Name(id="len")):
+            return "the host takes a size before, as in n = len(s), and functions read n"
+        case ast.Call(func=ast.Name(id="fixed")):
+            return f"there is no fixed(…); {_AS_FIXED}"
         case ast.Call(func=ast.Name(id=name)) if name not in ("min", "max"):
             return f"functions call no functions, only min, max, uint and vertex, and not {name}"
     return ("there are + - * / // % & | ^ ~ << >>, comparisons, and, or, not, min and max of two, "
@@ -89,6 +97,8 @@ def _hint(given, wanted):
         return f"; {wanted.value}(…) makes one of it"
     if wanted is Type.BOOL:
         return "; compare it with another"
+    if (given, wanted) == (Type.UINT, Type.FIXED):
+        return f"; {_AS_FIXED}"
     if given is Type.FRACTION:
         return "; the quotient of two uints by / is a fraction, by // a uint"
     return ""
@@ -287,8 +297,9 @@ class Expressions(HostExpressions):
             return any(isinstance(node, ast.Div) or (
                 isinstance(node, ast.Constant) and isinstance(node.value, float))
                 for node in ast.walk(tree))
-        known = self._host.names.keys() - self.names.keys()
-        return bool(named & known) and named <= known | {"min", "max", "infinity", self.graph}
+        known = (self._host.names.keys() - self.names.keys()) | {self.graph}
+        return bool(named & known) and not isinstance(tree, ast.Attribute) \
+            and named <= known | {"min", "max", "infinity"}
 
     def read(self, tree):
         at = place(self.file, tree)
@@ -383,12 +394,18 @@ class Expressions(HostExpressions):
         kind = _PRODUCTS.get((left.type, right.type))
         if kind is None:
             raise LanguageError(at, f"there is no product of {left.type.value} and "
-                                    f"{right.type.value}")
+                                    f"{right.type.value}; a fixed is multiplied by a uint, or by a "
+                                    "fraction, such as a number of the host below 1")
         return Binary(operation="*", left=left, right=right, type=kind, position=at)
 
     @staticmethod
     def _quotient(left, right, at):
         if left.type is Type.FIXED:
+            if right.type in (Type.DECIMAL, Type.FIXED) and not (
+                    isinstance(right, Literal) and right.value == int(right.value)):
+                raise LanguageError(right.position, "a fixed is divided by a uint only; times a "
+                                    "fraction below 1 it is smaller, as in x * (1 / d) with a "
+                                    "number d of the host")
             return Binary(operation="/", left=left, right=coerced(right, Type.UINT),
                           type=Type.FIXED, position=at)
         if Type.UINT in (left.type, right.type):
@@ -399,4 +416,5 @@ class Expressions(HostExpressions):
             return Binary(operation="times", left=coerced(left, Type.UINT), right=part,
                           type=Type.FRACTION, position=at)
         raise LanguageError(at, "/ is a uint divided by a uint, which is a fraction, or a fixed "
-                                "divided by a uint; // gives a uint")
+                                "divided by a uint; // gives a uint, and 1 / n of a uint n is a "
+                                "fraction")

@@ -2,6 +2,7 @@
 
 ======================  ===========================================================================
 places of errors        test_refused: every message for a user, with line and column;
+                        test_remedies: what some of them name;
                         test_columns_count_characters; test_source_of_a_test
 texts and files         test_no_python, test_files, test_several_programs, test_deep_nesting
 programs                test_bfs: the whole GraphIR; test_same: two texts of one; test_forms:
@@ -21,10 +22,12 @@ import pytest
 
 from base.errors import UserError
 from base.installation import ROOT
+from sw.graph import Graph
 from sw.lang import graph_ir as ir
 from sw.lang import programs, reader
 from sw.lang.names import Label, edgeset, none, program, vector, vertex, vertexset
 from sw.lang.types import LanguageError, Position, Type
+from sw.vm import reference
 
 
 HEAD = """\
@@ -127,6 +130,13 @@ REFUSED = [
     (vertex_function("x[v] = 1e999"), "2:16", ["no expression"]),
     (vertex_function("x[v] = uint(v in vertices)"), "2:21", ["no expression", "SET.where(filter)"]),
     (vertex_function("x[v] = vertices"), "2:16", ["'vertices' is a vertexset"]),
+    (vertex_function("z[v] = z[v] / len(vertices)"), "2:23", ["no expression", "n = len(s)"]),
+    (vertex_function("z[v] = z[v] / d"), "2:23", ["divided by a uint only", "x * (1 / d)"]),
+    (vertex_function("z[v] = z[v] / 2.5"), "2:23", ["divided by a uint only", "x * (1 / d)"]),
+    (vertex_function("z[v] = z[v] / z[v]"), "2:23", ["divided by a uint only"]),
+    (vertex_function("z[v] = fixed(x[v])"), "2:16", ["no fixed(…)", "one[v] * n"]),
+    (vertex_function("z[v] = x[v]"), "2:16", ["must be fixed", "one[v] * n"]),
+    (vertex_function("z[v] = z[v] * z[v]"), "2:16", ["no product", "a fraction"]),
     # parameters of functions
     (function("pass", of="a, b, c, d"), "1:5", ["'f'", "(src, dst, weight)"]),
     (function("pass", of="v, *w"), "1:5", ["'f'", "(v) of a vertex"]),
@@ -224,6 +234,26 @@ def test_refused(body, place, words):
     assert str(caught.value).startswith(f"p.py:{first + line}:{column}: ")
     for word in words:
         assert word in str(caught.value)
+
+
+def test_remedies():
+    """What the messages on quotients and fixed point name is of the language."""
+    tried = reader.read_text("""
+@program
+def p(edges: edgeset, d: decimal = 4):
+    one = vector(fixed, 1)
+    x = vector(fixed, 0)
+    def f(v):
+        x[v] = one[v] * edges.out_degree(v)
+    def g(v):
+        x[v] = x[v] * (1 / d) + x[v] / n + 1 / edges.num_vertices
+    n = len(vertices)
+    vertices.apply(f)
+    vertices.apply(g)
+    return x
+""")
+    found = reference.run(tried, Graph(4, [0, 0, 1], [1, 2, 3])).decimal("x")
+    assert found.tolist() == [2 / 4 + 2 / 4 + 1 / 4, 1 / 4 + 1 / 4 + 1 / 4, 1 / 4, 1 / 4]
 
 
 @pytest.mark.parametrize("head, place, words", [
