@@ -49,8 +49,8 @@ class Checked:
         self.given, self.result = given, result
         self.values = arguments(program, given, graph)
         self.reached = reach.reached(program, result.outputs, result.fraction_bits or 0)
-        self.notes = moved(program, given, self.values) + reach.notes(
-            program, self.values, self.reached, graph)
+        self.notes = [*program.notes, *moved(program, given, self.values), *reach.notes(
+            program, self.values, self.reached, graph)]
         self.starts = reach.starts(program, self.values)
 
     @property

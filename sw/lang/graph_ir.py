@@ -459,6 +459,8 @@ class GraphProgram(Node):
     #: they are given as decimals.
     shares: frozenset[str] = frozenset()
     needs: tuple[str, ...] = ()  #: Facts that its graph must have (:mod:`sw.lang.needs`).
+    #: What a user should know of the text's meaning here, a line each.
+    notes: tuple[str, ...] = dataclasses.field(default=(), compare=False)
 
     def function(self, name: str) -> Function:
         """The function of that name."""

@@ -1,8 +1,10 @@
 """The syntax trees of texts of GraphIt (graphit.lark), and the parts of such trees."""
 
 import ast
+import copy
 import functools
 import pathlib
+from collections.abc import Callable
 from typing import Any, NoReturn
 
 import lark
@@ -10,8 +12,10 @@ import lark
 from sw.lang.types import LanguageError, Position
 
 
-__all__ = ["TOO_DEEP", "Translator", "called", "is_minus_one", "is_zero", "kind_of", "name_of",
-           "parameters_of", "parsed", "root_of", "steps_of", "tokens_of", "vector_of", "where"]
+__all__ = ["TOO_DEEP", "Translator", "block_of", "called", "functor_of", "is_minus_one", "is_zero",
+           "kind_of", "made", "mapped", "name_of", "names_in", "number_of", "parameters_of",
+           "parsed", "result_of", "root_of", "statements", "steps_of", "substituted", "title_of",
+           "tokens_of", "vector_of", "where"]
 
 
 #: The message for a text that is beyond the depth of Python's calls.
@@ -23,7 +27,8 @@ _GRAMMAR = pathlib.Path(__file__).with_name("graphit.lark")
 @functools.cache
 def _parser():
     return lark.Lark(_GRAMMAR.read_text(encoding="utf-8"), parser="lalr", propagate_positions=True,
-                     maybe_placeholders=True)
+                     maybe_placeholders=True, start=["start", "function", "block",
+                                                    "expression"])
 
 
 #: Characters of the longest number.
@@ -38,7 +43,7 @@ _NAMES = {"NAME": "a name", "INTEGER": "a number", "REAL": "a number", "STRING":
 def parsed(text: str, file: str) -> lark.Tree:
     """The tree of a text. Raises LanguageError at the first token that cannot stand there."""
     try:
-        tree = _parser().parse(text)
+        tree = _parser().parse(text, start="start")
         for token in tokens_of(tree):
             if token.type in ("INTEGER", "REAL") and len(token) > _DIGITS:
                 raise LanguageError(Position(file, token.line, token.column), "a number of "
@@ -122,21 +127,55 @@ def vector_of(tree: Any) -> Any:
     return name_of(tree.children[0]) if kind_of(tree) == "element" else None
 
 
+def number_of(token) -> int:
+    """The number that a whole number of the text is."""
+    return int(token, 16 if token[:2] in ("0x", "0X") else 10)
+
+
 def is_zero(tree) -> bool:
     """Whether a tree is 0."""
-    return kind_of(tree) == "integer" and int(tree.children[0]) == 0
+    return kind_of(tree) == "integer" and number_of(tree.children[0]) == 0
 
 
 def is_minus_one(tree) -> bool:
     """Whether a tree is -1."""
     return kind_of(tree) == "negative" and kind_of(tree.children[0]) == "integer" \
-        and int(tree.children[0].children[0]) == 1
+        and number_of(tree.children[0].children[0]) == 1
+
+
+def title_of(function) -> Any:
+    """The name of a function."""
+    return function.children[1]
+
+
+def functor_of(function) -> list[Any]:
+    """The parameters of a function in []."""
+    return [] if function.children[2] is None else function.children[2].children
 
 
 def parameters_of(function) -> list[Any]:
-    """The parameters of a function."""
-    given = function.children[1]
-    return [] if given is None else given.children
+    """The parameters of a function in ()."""
+    return [] if function.children[3] is None else function.children[3].children
+
+
+def result_of(function) -> tuple[Any, Any]:
+    """The name and the type of a function's result; None if it has none."""
+    return function.children[4], function.children[5]
+
+
+def block_of(function) -> Any:
+    """The statements of a function."""
+    return function.children[-1]
+
+
+def statements(tree) -> list[Any]:
+    """All statements of a tree without their labels, also those in blocks of others."""
+    return [each.children[1] for each in tree.find_data("statement")]
+
+
+def names_in(*trees) -> set[str]:
+    """All names that stand in trees."""
+    return {str(token) for tree in trees for token in tokens_of(tree) if token.type == "NAME"}
 
 
 def root_of(tree) -> Any:
@@ -158,4 +197,54 @@ def steps_of(tree) -> list[Any]:
 
 def tokens_of(tree) -> list[Any]:
     """All tokens of a tree, in their order."""
+    if isinstance(tree, lark.Token):
+        return [tree]
     return list(tree.scan_values(lambda value: isinstance(value, lark.Token)))
+
+
+# New trees
+
+def mapped(tree: Any, change: Callable[[Any], Any]) -> Any:
+    """A tree with ``change(part)`` in place of each tree in it, the inner ones first."""
+    if not isinstance(tree, lark.Tree):
+        return tree
+    return change(lark.Tree(tree.data, [mapped(child, change) for child in tree.children],
+                            tree.meta))
+
+
+def substituted(tree: Any, trees: dict[str, Any]) -> Any:
+    """A tree with others in place of names. A name that is declared or deleted is only replaced by
+    another name."""
+    def change(part):
+        if part.data == "name":
+            return copy.deepcopy(trees.get(str(part.children[0]), part))
+        if part.data in ("variable", "delete", "for"):
+            new = name_of(trees.get(str(part.children[0])))
+            if new is not None:
+                part.children[0] = part.children[0].update(value=new)
+        return part
+
+    return mapped(tree, change)
+
+
+def made(like: Any, text: str, start: str = "block", **trees: Any) -> Any:
+    """The tree of a text at the place of another: statements of a block, a function, or an
+    expression.
+
+    Parameters
+    ----------
+    like : lark.Tree
+    text : str
+    start : str
+        ``"block"``, ``"function"`` or ``"expression"``.
+    **trees
+        Trees that stand in place of names of the text.
+    """
+    line, column = where(like)
+    tree = _parser().parse(text, start=start)
+    for part in tree.iter_subtrees():
+        part.meta.empty, part.meta.line, part.meta.column = False, line, column
+    for token in tokens_of(tree):
+        token.line, token.column = line, column
+    tree = substituted(tree, trees)
+    return tree.children if start == "block" else tree

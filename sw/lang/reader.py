@@ -19,7 +19,7 @@ from sw.lang.instructions import ProgramReader
 from sw.lang.types import LanguageError, Position
 
 
-__all__ = ["read_file", "read_source", "read_text", "read_tree", "text_of"]
+__all__ = ["program_names", "read_file", "read_source", "read_text", "read_tree", "text_of"]
 
 
 _TOO_DEEP = "an expression or a block is nested too deeply"
@@ -75,8 +75,13 @@ def read_text(text: str, file: str = "<text>", name: str | None = None) -> Graph
     return _read(text, file, name, 0)
 
 
-def _read(text, file, name, indent):
-    """The program in a text whose lines are indented by so many columns in their file."""
+def program_names(text: str, file: str = "<text>") -> list[str]:
+    """The names of the programs in a text. Raises LanguageError if it is not Python."""
+    return list(_programs(text, file, 0))
+
+
+def _programs(text, file, indent):
+    """The functions under ``@program`` in a text, by their names."""
     try:
         with warnings.catch_warnings(action="ignore"):
             module = ast.parse(text)
@@ -90,10 +95,15 @@ def _read(text, file, name, indent):
     except (MemoryError, RecursionError):    # the limits of Python's parser
         raise LanguageError(Position(file, 1, 1), _TOO_DEEP) from None
     _count_characters(module, text, indent)
-    programs = {tree.name: tree for tree in module.body
-                if isinstance(tree, ast.FunctionDef) and any(
-                    isinstance(word, ast.Name) and word.id == "program"
-                    for mark in tree.decorator_list for word in [getattr(mark, "func", mark)])}
+    return {tree.name: tree for tree in module.body
+            if isinstance(tree, ast.FunctionDef) and any(
+                isinstance(word, ast.Name) and word.id == "program"
+                for mark in tree.decorator_list for word in [getattr(mark, "func", mark)])}
+
+
+def _read(text, file, name, indent):
+    """The program in a text whose lines are indented by so many columns in their file."""
+    programs = _programs(text, file, indent)
     if not programs:
         raise UserError(f"{file}: there is no program: a function at the top of the file under "
                         "@program")

@@ -173,7 +173,7 @@ NEAR = (
      "sw/lang/effects.py", "tb/sw/lang/test_graph_ir.py tb/sw/compile/lower/test_decisions.py"),
     ("sw/compile/* sw/lang/passes/* sw/lang/fact*.py sw/lang/flow.py sw/lang/predicates.py "
      "sw/lang/effects.py", "tb/sw/compile/test_instructions.py"),
-    ("sw/lang/graphit*", "tb/sw/lang/test_graphit.py"),
+    ("sw/lang/graphit*", "tb/sw/lang/test_graphit.py tb/sw/lang/test_graphit_forms.py"),
     ("sw/lang/*", "tb/sw/lang/test_graph_ir.py tb/sw/lang/test_reader.py"),
     ("sw/lang/passes/*", "tb/sw/lang/test_passes.py tb/sw/compile/lower/test_texts.py"),
     ("sw/lang/passes/normal/*", "tb/sw/lang/test_normal.py tb/checks/metamorphic"),

@@ -200,8 +200,8 @@ class ProgramRun(Algorithm):
         return reach.reached(self.program, outputs, self.bits)
 
     def notes(self, reached):
-        return (moved(self.program, self._given, self._values)
-                + reach.notes(self.program, self._values, reached, self.graph))
+        return [*self.program.notes, *moved(self.program, self._given, self._values),
+                *reach.notes(self.program, self._values, reached, self.graph)]
 
     def parameters(self):
         found: dict[str, Any] = {
