@@ -1,14 +1,15 @@
 """``graphloom lang``: programs of the algorithm language, and what the compiler makes of them."""
 
+import dataclasses
 import textwrap
 from typing import Annotated
 
 import typer
 
 from base.errors import UserError
-from base.printable import printable
+from base.printable import PIECE, printable
 
-from . import lowering
+from . import lowering, options
 from .commands import App
 from .records import with_machine
 
@@ -18,6 +19,9 @@ __all__ = ["app"]
 
 #: In place of a pass: the program as it is written.
 _TEXT = "text"
+
+#: Where there is no terminal, a line of progress is printed for one text in so many.
+_EVERY = 25
 
 app = App(help="Look at programs of the algorithm language.", no_args_is_help=True)
 
@@ -92,3 +96,77 @@ def _show(
     found = applied(found, own | given)
     text = shown(found if after == _TEXT else analysed(found, after))
     print(printable(text, lines=True), end="")
+
+
+@app.command("check", epilog="Exit code: 0 all texts are read, and right where they run; 1 some "
+             "are not; 2 there are none. Examples: graphloom lang check apps; graphloom lang check "
+             "mine.gt --vm reference,cpu,rtl --graph rmat:scale=6,degree=4,seed=1")
+def _check(
+        places: Annotated[list[str], typer.Argument(
+            metavar="FOLDER|FILE", help="A folder, whose FILE.gt and FILE.py with programs are "
+            "read, or such files.")],
+        vm: Annotated[str | None, typer.Option(
+            metavar="A,B,...", help="Run what is read: reference (the interpreter), cpu, cuda, or "
+            "rtl (the RTL's kernels on the functional simulator), and compare the results with the "
+            "interpreter's.", rich_help_panel="Runs", show_default="none")] = None,
+        graph: Annotated[str | None, typer.Option(
+            metavar="GRAPH", help="With --vm: the graph, made undirected, with weights up to 9 if "
+            "it has none. A parameter without a default is a vertex at which a search can start.",
+            rich_help_panel="Runs", show_default="rmat:scale=5,degree=4,seed=1")] = None,
+        json: options.Json = None):
+    """Say which texts of the language are read, and what each of the others lacks.
+
+    A text in the syntax of GraphIt may have notes on what its numbers, prints and schedules mean
+    here.
+    """
+    from sw.graph.load import GraphSource
+    from sw.study import texts
+
+    from . import files
+    from .execute import console
+    from .progress import progress
+    machines = tuple(options.names(vm, "--vm", texts.MACHINES)) if vm else ()
+    if graph and not machines:
+        raise UserError("--graph: only --vm runs the texts")
+    files.check(json)
+    source = GraphSource(graph or texts.GRAPH, undirected=True, simplify=True,
+                         weights=9) if machines else None
+    if source:
+        source.load(options.note)
+    found, waiting = [], texts.texts(places)
+    with progress(len(waiting), 0, lambda case: case[0], lambda record: record["state"],
+                  _EVERY) as (begun, ended, _):
+        for case in waiting:
+            begun(case)
+            found.append(texts.check(*case, machines, source))
+            ended(case, {"state": _state(found[-1])})
+    files.write_json(json, [dataclasses.asdict(each) for each in found])
+    out = console()
+    for each in found:
+        place = f":{each.place}" if each.place else ""
+        out.say(f"{printable(each.text, PIECE)}{place}: {_state(each)}"
+                + (f": {each.message}" if each.message else ""))
+        out.notes(each.notes)
+    read = sum(each.read for each in found)
+    out.say(f"{len(found):,} texts: {read:,} read, {len(found) - read:,} refused"
+            + "".join(f"; {machine}: {_count(found, machine)}" for machine in machines))
+    if not all(each.right for each in found):
+        raise typer.Exit(1)
+
+
+def _state(found):
+    """What became of a text, in some words."""
+    if not found.read:
+        return "refused"
+    machines: dict[str, list[str]] = {}
+    for machine, outcome in found.outcomes.items():
+        machines.setdefault(outcome, []).append(machine)
+    return "; ".join(["read", *(f"{', '.join(names)} {outcome}"
+                                for outcome, names in machines.items())])
+
+
+def _count(found, machine):
+    """How many texts a machine has run, and how."""
+    outcomes = [each.outcomes[machine].partition(":")[0] for each in found if each.outcomes]
+    return ", ".join(f"{outcomes.count(outcome)} {outcome}"
+                     for outcome in dict.fromkeys(outcomes)) or "none"

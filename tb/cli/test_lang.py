@@ -3,9 +3,13 @@
 ======================  ===========================================================================
 list                    test_list
 show                    test_show, test_after, test_schedule, test_files, test_lower
+check                   test_check: lines, notes, exit codes and JSON; test_check_runs;
+                        test_check_refused
 errors                  test_refused: one line, exit code 2
 ======================  ===========================================================================
 """
+
+import json
 
 import pytest
 
@@ -121,3 +125,35 @@ def test_a_fault_of_the_text(capsys, tmp_path):
     path = tmp_path / "wrong.gt"
     path.write_text("element Vertex end\nelement 3 end\n")
     assert "wrong.gt:2:9: '3' cannot stand here" in refused(capsys, "lang", "show", str(path))
+
+
+# check
+
+def test_check(capsys, tmp_path):
+    (tmp_path / "a.gt").write_text((ROOT / "examples" / "lang" / "pagerank.gt").read_text())
+    (tmp_path / "b.gt").write_text("func main()")
+    record = tmp_path / "c.json"
+    assert main(["lang", "check", str(tmp_path), "--json", str(record)]) == 1
+    text = capsys.readouterr().out
+    assert "a.gt: read\n" in text and "note: rank, share, total: float and double are fixed" in text
+    assert "b.gt:1:12: refused: the text ends here" in text
+    assert text.endswith("2 texts: 1 read, 1 refused\n")
+    one, two = json.loads(record.read_text())
+    assert one["read"] and one["notes"] and not two["read"] and two["place"] == "1:12"
+    assert main(["lang", "check", str(tmp_path / "a.gt")]) == 0
+
+
+def test_check_runs(capsys):
+    assert main(["lang", "check", BFS_GT, "--vm", "reference,cpu", "--graph",
+                 "road:side=4,seed=1"]) == 0
+    text = capsys.readouterr().out
+    assert "bfs.gt: read; reference runs; cpu right\n" in text
+    assert text.endswith("1 texts: 1 read, 0 refused; reference: 1 runs; cpu: 1 right\n")
+
+
+@pytest.mark.parametrize("arguments, words", [
+    (["none"], "none: must be a folder"), ([BFS_GT, "--vm", "moon"], "moon"),
+    ([BFS_GT, "--graph", "karate"], "only --vm runs"),
+    ([BFS_GT, "--vm", "cpu", "--graph", "rmat:side=3"], "side")])
+def test_check_refused(capsys, arguments, words):
+    assert words in refused(capsys, "lang", "check", *arguments)
