@@ -37,7 +37,7 @@ from sw.compile.frontiers.pool import Fields, Pool
 from sw.compile.lower import described
 from sw.compile.lower.addresses import Addresses
 from sw.compile.lower.chained import chained
-from sw.compile.lower.dependence import Dependence, behind_beginning, index_of
+from sw.compile.lower.dependence import Dependence, behind_beginning, index_of, keeps_copy
 from sw.compile.lower.emitter import Emitter
 from sw.compile.lower.flags import numbered
 from sw.compile.lower.fuse import EDGES, Groups
@@ -230,8 +230,11 @@ class ProgramAlgorithm(ProgramRun):
             owned[number] = owned.get(number, vectors) & vectors
         owned = {number: vectors for number, vectors in owned.items() if vectors}
         by_unit = kind == LISTS
-        most_made = 1 if by_unit else _MOST_SETS
-        self._group_operators(owned, most_made)
+        given = owned, 1 if by_unit else _MOST_SETS, frozenset(self.edges) - {
+            side.algorithm.number for side in sides if not side.algorithm.compares(side)}
+        self._group_operators(*given)
+        for side in sides:
+            side.algorithm.settle_result()
         form = kind if kind in FORMS else None
         lists = by_unit or kind == QUEUE or (form is None and (bool(self._split) or any(
             group[0].op.kind != EDGES and not group[0].op.every for group in self.groups.all)))
@@ -248,7 +251,7 @@ class ProgramAlgorithm(ProgramRun):
         self.dropped = frozenset(
             node.position for node in self._nodes if isinstance(node, ir.VertexFilter)
             and (asked := known(node, facts.Asked)) is not None and asked.asked <= {"members"})
-        self._group_operators(owned)
+        self._group_operators(*given)
 
     def settle_stamps(self, sides):
         """It is known what the operators of edges, those of the tasks ``sides``, count once."""
@@ -289,11 +292,12 @@ class ProgramAlgorithm(ProgramRun):
         return _shared_by(without_infinite_deltas(
             specialised(self.program, self._values, self.graph), self._values, self.graph))
 
-    def _group_operators(self, owned, most_made=_MOST_SETS):
-        """Find the kernels of operators; ``owned`` and ``most_made`` are as of Dependence."""
-        key = frozenset(owned.items()), most_made, self.dropped
+    def _group_operators(self, owned, most_made=_MOST_SETS, compared=frozenset()):
+        """Find the kernels of operators; the parameters are as of Dependence."""
+        key = frozenset(owned.items()), most_made, compared, self.dropped
         if key not in self._known_groups:
-            dependence = Dependence(self.program, self.edges, _MOST_SETS, most_made, owned)
+            dependence = Dependence(self.program, self.edges, _MOST_SETS, most_made, owned,
+                                    compared)
             self._known_groups[key] = dependence, Groups(
                 self.program, self.numbers, dependence, self.dropped)
         self.dependence, self.groups = self._known_groups[key]
@@ -334,7 +338,7 @@ class ProgramAlgorithm(ProgramRun):
                             for name in self.dependence.swapped(group)}):
             task.buffers.reserve(self.arrays({name})(name), words)
         copies = {name for group in self.groups.all for member in group
-                  for name in self.dependence.copied(member.op)}
+                  for name in self.dependence.copied(member.op)} | self._kept
         for name in sorted(copies):
             task.buffers.reserve(self.copy_array(name), words)
         for name in self.used_degrees:
@@ -357,6 +361,10 @@ class ProgramAlgorithm(ProgramRun):
                                 if name not in self.addresses.vectors}, rest)
         for name in self.addresses.vectors & arrays.keys():
             self.addresses.fill(task, self.array(name), arrays[name])
+        for name in self._kept & self.addresses.vectors:
+            self.addresses.fill(task, self.copy_array(name), arrays[name])
+        for name in self._kept - self.addresses.vectors:
+            task.buffers.fill(self.copy_array(name), task.vertices.to_device(arrays[name]))
         sets = dict(self.beginning.sets)
         for name, pile in self.piles.items():
             block = self.beginning.values[name].block
@@ -369,6 +377,12 @@ class ProgramAlgorithm(ProgramRun):
             first = [values[name].block for name in (chain.input_vset, chain.output_vset)
                      if name in values]
         self.pool.fill(task, sets, *first[:1])
+
+    @property
+    def _kept(self) -> set:
+        """The vectors whose copy a kernel keeps that finds what edges have changed."""
+        return {node.tracking for node in self.edges.values()
+                if self.dependence.is_compared(node) and keeps_copy(self.program, node)}
 
     @functools.cached_property
     def beginning(self) -> RtlMachine:
@@ -396,8 +410,8 @@ class ProgramAlgorithm(ProgramRun):
             for way in task.plan.ways:
                 kernels["_".join(filter(None, (way, name)))] = ("gather", (group, turned))
             node = self.edges[head.what]
-            if node.tracking is not None and not self.dependence.tells(node):
-                add(f"changed{head.what}", "changed", node.tracking)
+            if self.dependence.is_compared(node):
+                add(f"changed{head.what}", "changed", node)
         for name in self.piles:
             for kind in PILE_KERNELS:
                 add(f"{kind}_{name}", kind, name)

@@ -10,10 +10,11 @@ from sw.lang import graph_ir as ir
 from sw.lang.facts import known, suffices
 from sw.lang.passes.chain import certain_loads, chained, loaded_behind, without_stores
 from sw.lang.passes.races import start_copies
+from sw.lang.uses import written
 
 
-__all__ = ["Dependence", "Touched", "behind_beginning", "index_of", "own_loads",
-           "sum_name", "touched"]
+__all__ = ["Dependence", "Touched", "behind_beginning", "index_of", "keeps_copy", "may_tell",
+           "own_loads", "sum_name", "touched", "word_before"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -110,6 +111,9 @@ class Dependence:
     owned : dict of int to frozenset of str, optional
         By the numbers of the edge operators whose lanes have all edges of a vertex: the vectors
         whose reductions they collect in registers.
+    compared : frozenset of int, optional
+        The edge operators behind which a kernel finds what they have changed, though their
+        reductions would tell.
 
     Attributes
     ----------
@@ -117,10 +121,10 @@ class Dependence:
         As of :class:`~sw.compile.lower.flow.WordFlow`.
     """
 
-    def __init__(self, program, edges, most_sets, most_made, owned=None):
+    def __init__(self, program, edges, most_sets, most_made, owned=None, compared=frozenset()):
         self._program, self._edges = program, edges
         self._most_sets, self._most_made = most_sets, most_made
-        self._owned = owned or {}
+        self._owned, self._compared = owned or {}, compared
         self.defined, self.marks = {}, frozenset()
         self._order_free = _order_free(program)
         self._stamps = _stamps_of(program)
@@ -145,7 +149,8 @@ class Dependence:
         if op.kind == EDGES:
             node = self._edges[op.what]
             copies = self.copies(node)
-            if node.tracking is not None and not self.tells(node):
+            if self.is_compared(node) and not (word_before(self._program, node) is not None
+                                               or keeps_copy(self._program, node)):
                 copies.add(node.tracking)
             return sorted(copies)
         return sorted(self._copied[op.what]) if op.kind == VERTICES else []
@@ -254,12 +259,12 @@ class Dependence:
     # Behind edges
 
     def tells(self, node) -> bool:
-        """Whether reductions themselves tell which vertices an edge operator changes: all those of
-        the tracked vector are at the destination."""
-        function = self._program.function(node.apply_f)
-        return node.tracking is not None and all(
-            index_of(function, part.index) == 1 for part in ir.walk(*function.body)
-            if isinstance(part, ir.Reduce) and part.vector == node.tracking)
+        """Whether reductions themselves tell which vertices an edge operator changes."""
+        return may_tell(self._program, node) and self.number(node) not in self._compared
+
+    def is_compared(self, node) -> bool:
+        """Whether a kernel behind an edge operator finds the vertices that it has changed."""
+        return node.tracking is not None and not self.tells(node)
 
     def _joins_edges(self, group, member):
         """At the vertices that edges change, when they are added to the result: the words that are
@@ -326,7 +331,7 @@ class Dependence:
             found |= self.copies(node)
             found |= {part.vector for part in ir.walk(*self.members(number))
                       if isinstance(part, ir.VectorLoad)}
-            if node.tracking is not None and not self.tells(node):
+            if self.is_compared(node):
                 found.add(node.tracking)
         return found
 
@@ -366,6 +371,33 @@ class Dependence:
         """The stamp that a vector is in the loop around an edge operator, or None."""
         stamps = self._stamps.get(node.position)
         return stamps and stamps.stamp(vector)
+
+
+def may_tell(program, node) -> bool:
+    """Whether the reductions of an edge operator can tell which vertices it changes: all those of
+    the tracked vector are at the destination."""
+    function = program.function(node.apply_f)
+    return node.tracking is not None and all(
+        index_of(function, part.index) == 1 for part in ir.walk(*function.body)
+        if isinstance(part, ir.Reduce) and part.vector == node.tracking)
+
+
+def word_before(program, node) -> int | None:
+    """The tracked word of all vertices whenever an operator of edges begins, if that is known."""
+    changes = known(node, facts.Changes)
+    return next(known(part, facts.Identity).word
+                for part in ir.walk(*program.function(node.apply_f).body)
+                if isinstance(part, ir.Reduce) and part.vector == node.tracking) \
+        if changes is not None and changes.fresh else None
+
+
+def keeps_copy(program, node) -> bool:
+    """Whether the kernel behind the edges only has to put what they have changed into the copy, so
+    that no other kernel copies: nothing else writes the vector behind the beginning."""
+    return word_before(program, node) is None and not any(
+        other is not node and node.tracking in written(program, other)
+        for other in ir.instructions(behind_beginning(program))
+        if not isinstance(other, ir.WhileLoop | ir.ForLoop | ir.HostBranch))
 
 
 def behind_beginning(program) -> tuple:

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from sw.compile.lower.dependence import may_tell
 from sw.compile.lower.fuse import EDGES, WHERE
 from sw.compile.lower.neighbor_tests import MISSING
 from sw.compile.lower.places import place_of
@@ -32,7 +33,8 @@ def kernels(run, task) -> list[LoweredKernel]:
         _, group = run.groups.kernel(name, task.plan.ways)
         if group is None:
             upkeep, of = what
-            text = _UPKEEP[upkeep].format(", ".join(of) if isinstance(of, list) else of)
+            text = _UPKEEP[upkeep].format(", ".join(of) if isinstance(of, list) else
+                                          getattr(of, "tracking", of))
             found.append(LoweredKernel(name, (("vertex", text),)))
             continue
         side = task.sides[run.side_of(task, name)] if kind == "gather" else None
@@ -90,6 +92,13 @@ def _of_edges(run, task):
             test = side.algorithm.unit_test(side)
             yield LoweringDecision(DROPS, test is not None,
                                    MISSING if test is None else test.text, where)
+        if run.dependence.is_compared(node):
+            told = may_tell(run.program, node)
+            yield LoweringDecision(
+                "changed vertices found behind the edges" if told else
+                "changed vertices added at their edges", told,
+                "a lane would wait for the answer of each edge of the longest row" if told else
+                "reductions at the destination alone", where)
         lacks = "" if side.direction == "push" else side.algorithm.lacks_early_exit(side)
         if side.direction == "pull" and suffices(node, "any", "first"):
             yield LoweringDecision("early exit", lacks is None, lacks or "suffices", where)
@@ -119,11 +128,7 @@ def _of_groups(run):
                 True, "what they read and write", where))
         for vector in dependence.copied(group[0].op):
             node = run.edges.get(group[0].op.what)
-            if node is not None and vector == node.tracking and not dependence.tells(node):
-                found.append(LoweringDecision(
-                    "changed vertices added at their edges", False,
-                    "reductions at the destination alone", where))
-            else:
+            if node is None or vector != node.tracking or not dependence.is_compared(node):
                 found.append(LoweringDecision("start words without a copy", False,
                                               "stamps, apart or early", f"{where} ({vector})"))
     return found

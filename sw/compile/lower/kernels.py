@@ -18,7 +18,8 @@ from sw.compile.kernels import gathering
 from sw.compile.kernels.distribution import Scan
 from sw.compile.kernels.kernel import Vertex
 from sw.compile.kernels.vertices import each_vertex
-from sw.compile.lower.dependence import index_of, own_loads, sum_name
+from sw.compile.lower.dependence import (index_of, keeps_copy, own_loads, sum_name,
+                                         word_before)
 from sw.compile.lower.fuse import TOTAL, VERTICES, WHERE
 from sw.compile.lower.host_numbers import SLOTS, THRESHOLD, VERTEX, WORD, load_slot
 from sw.lang import graph_ir as ir
@@ -257,19 +258,26 @@ class VertexKernels:
                 a.lw(word, k.pointer(vertex, array, pointer))
                 a.sw(word, k.pointer(vertex, self._parent.copy_array(name), pointer))
 
-    def _changed(self, k, vector):
-        a = k.a
+    def _changed(self, k, node):
+        a, parent, vector = k.a, self._parent, node.tracking
+        identity, keeps = word_before(parent.program, node), keeps_copy(parent.program, node)
         made, chosen = Made(k, Fields(self._parent.pool, 1), 0), a.reg("chosen")
         made.prepare(Scan(k))
         self._begin(k, [made])
         with self._every(k) as (vertex, active):
             a.mv(chosen, a.zero)
             with k.only(active, "vertex_next"):
-                before, pointer = a.regs("before", "pointer")
-                a.lw(chosen, k.pointer(vertex, self._parent.array(vector), pointer))
-                a.lw(before, k.pointer(vertex, self._parent.copy_array(vector), pointer))
-                a.xor(chosen, chosen, before)
+                word, pointer = a.regs("word", "pointer")
+                a.lw(word, k.pointer(vertex, parent.array(vector), pointer))
+                before = k.constant(identity) if identity is not None else a.reg("before")
+                if identity is None:
+                    pointer = k.pointer(vertex, parent.copy_array(vector), pointer)
+                    a.lw(before, pointer)
+                a.xor(chosen, word, before)
                 a.snez(chosen, chosen)
+                if identity is None and keeps:
+                    with a.if_(chosen):
+                        a.sw(word, pointer)
             made.add_chosen(vertex, chosen)
         made.finish()
 

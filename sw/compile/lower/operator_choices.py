@@ -6,11 +6,12 @@ task, which has the direction, the schedule and the layouts of the graph.
 
 import dataclasses
 import functools
+import math
 from typing import Any
 
 from sw.compile.algorithm import Operator
 from sw.compile.compaction.lists import noted_bits
-from sw.compile.lower.dependence import index_of, own_loads, touched
+from sw.compile.lower.dependence import index_of, may_tell, own_loads, touched
 from sw.compile.lower.fuse import EDGES, WHERE, Member, Op
 from sw.compile.lower.machine import first_words
 from sw.compile.lower.neighbor_tests import neighbor_test
@@ -26,6 +27,11 @@ from sw.lang.types import WORD, Type
 
 
 __all__ = ["OperatorChoices", "turned"]
+
+
+#: Lanes that hide each other's loads when a kernel goes over all vertices; more of them wait for
+#: the memory. In the time of an answer, a half of them goes on by a vertex.
+_LANES = 128
 
 
 @functools.lru_cache(maxsize=8)
@@ -76,21 +82,24 @@ class OperatorChoices(Operator):
             for part in ir.walk(*self._function.body))
         self._filter = None if node.to_filter is None else parent.program.function(node.to_filter)
         self._copies = {name: parent.copy_array(name) for name in parent.dependence.copies(node)}
-        self.reads_set = node.input_vset != ir.ALL
-        self.makes_set = parent.dependence.tells(node)
-        self.has_sets = self.reads_set or self.makes_set
-        self._relaxes = Relaxation.of(parent, node) if self.makes_set else None
+        self.reads_set, self.splits = node.input_vset != ir.ALL, parent.splits
+        self._relaxes = Relaxation.of(parent, node) if may_tell(parent.program, node) else None
         if self._relaxes is not None and not self._relaxes.always:
             self._function = self._relaxes.function
         self._group = (Member(Op(EDGES, number, not self.reads_set), None),)
-        self.fields = parent.fields(self._group)
-        self.splits = parent.splits
+        self.settle_result()
         tests = parent.dependence.members(number)
         self.known_by_words = bool(tests)
         self._membership = _conjunction(tests, node.position) if tests else None
         self._reached = self._membership
         if tests and known(node, facts.Closed) is not None:
             self._reached = self._or_before(tests)
+
+    def settle_result(self):
+        """What follows from whether edges themselves tell which vertices they change."""
+        self.makes_set = self._parent.dependence.tells(self._node)
+        self.has_sets = self.reads_set or self.makes_set
+        self.fields = self._parent.fields(self._group)
 
     # What it brings
 
@@ -205,7 +214,19 @@ class OperatorChoices(Operator):
         if self._marks:
             return self._beside is None or self._takes_all(task)
         changes = known(self._node, facts.Changes)
-        return changes is not None and changes.by == "certain" and self._takes_accepted
+        if changes is None or changes.by != "certain" or not self._takes_accepted:
+            return False
+        # The old word tells the first lane, where one has to be told.
+        return not changes.fresh or not any(map(self._is_exact,
+                                                self._parent.groups.of(self.number)))
+
+    def compares(self, task) -> bool:
+        """Whether a kernel behind the edges finds what they have changed, so that no edge has to
+        wait for an answer."""
+        program, node, plan = self._parent.program, self._node, task.plan
+        return (may_tell(program, node) and not self._marks and self._filter is None
+                and not self.splits and plan.deduplicate is None and plan.atomics != "return"
+                and _waits_long(task, bool(loops_around(program, node))))
 
     # What the plan decides
 
@@ -281,8 +302,8 @@ class OperatorChoices(Operator):
         may wait. Where edges are tested one by one, all edges of vertices that have been added must
         count as well, lest a vertex leave amidst its edges, which would be gone through in vain."""
         superset = known(self._node, facts.Superset)
-        return not self.reads(task) or (self.makes_set and task.direction == "push" and (
-            task.schedule.needs == "rows" or (superset is not None and not superset.test)))
+        return self.makes_set and (not self.reads(task) or (task.direction == "push" and (
+            task.schedule.needs == "rows" or (superset is not None and not superset.test))))
 
     def _or_before(self, tests):
         """The filter that is true for members of this superstep or an earlier one, whose edges are
@@ -320,8 +341,8 @@ class OperatorChoices(Operator):
         """The operator's :class:`~.relaxation.Relaxation`, if edges are accepted only where they
         improve a word in memory; else None."""
         late = task.schedule.has_lists and self._filter is not None
-        if late or self.private(task) or (task.direction == "pull"
-                                 and any(map(self._decides, task.layouts))):
+        if not self.makes_set or late or self.private(task) or (
+                task.direction == "pull" and any(map(self._decides, task.layouts))):
             return None
         if self._relaxes is not None and self._relaxes.always and (
                 task.schedule.owns_base or task.schedule.shares_rows or not self._takes_all(task)):
@@ -537,6 +558,24 @@ class OperatorChoices(Operator):
         loads = ir.walk(*self._membership.body) if self._membership else ()
         return {load.vector: stamp.never for load in loads if isinstance(load, ir.VectorLoad)
                 and (stamp := self._parent.dependence.stamp(self._node, load.vector))}
+
+
+def _waits_long(task, again) -> bool:
+    """Whether answers of atomics would cost more than a kernel that goes over all vertices behind
+    the edges; ``again`` tells whether a loop repeats both.
+
+    Where a lane has all edges of its vertex, all others wait for that of the vertex with the most
+    edges, and it waits for an answer at each of them. A kernel behind the edges costs as much in
+    each superstep as the vertices of a lane.
+    """
+    graph = task.graph
+    if task.direction != "push" or not graph.num_edges or not task.alone:
+        return False
+    # Where degrees differ much, ways are short.
+    supersteps = 1 if not again else \
+        2 + math.log(graph.num_vertices, max(2, graph.num_edges / graph.num_vertices))
+    return (int(graph.out_degrees.max()) * min(task.lanes, _LANES) // 2
+            > supersteps * (graph.num_vertices + task.lanes))
 
 
 def _differ(condition, parameters):

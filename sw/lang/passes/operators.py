@@ -147,19 +147,19 @@ class _Operator(OperatorParts):
         together = self._conditions is not None and all(
             self._at(effect.index, self._target) for effect in own)
         low, high = self._values.interval(own[0].value)
+        fresh = self._begins_fresh(tracking, WORD - 1 if kind == "min" else 0)
         if kind == "+":
             whole = self._program.vector(tracking).type is Type.UINT
             if together and low > 0 and whole and self._values.ranges.get(
                     tracking, (0, WORD - 1))[1] < WORD - 1:
-                return Changes(by="certain", why="a number above 0 is added")
+                return Changes(by="certain", fresh=fresh, why="a number above 0 is added")
             if together and len(own) == 1:
-                return Changes(by="addend", why="a sum changes by all that is not 0")
+                return Changes(by="addend", fresh=fresh, why="a sum changes by all that is not 0")
             return None
         never = high < WORD - 1 if kind == "min" else low > 0
         if together and never and settles is not None and self._is_fresh(tracking, kind):
             return Changes(by="certain", why=f"{tracking} is {WORD - 1 if kind == 'min' else 0} "
                            f"where {self._node.to_filter} is true, and no edge brings that")
-        fresh = self._begins_fresh(tracking, WORD - 1 if kind == "min" else 0)
         return Changes(by="atomic", fresh=fresh, why=f"{kind} moves one way" + fresh * (
             ", from the identity"))
 
