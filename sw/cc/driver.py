@@ -11,17 +11,20 @@ import dataclasses
 import functools
 import pathlib
 import re
+import shutil
 import subprocess
 import tempfile
 from typing import TYPE_CHECKING
 
 from base.errors import UserError
 from base.installation import ROOT
+from hw.registers import Checks
 from sim.toolchain import ToolError, ziglang
 from sw.cc import refusals
 from sw.cc.assembly import read_unit
 from sw.cc.insertion import LEAST_FRAME, Counts, Insertion
 from sw.cc.runtime import INCLUDE, ROOTS, ZigLibrary, c_flags, c_sources
+from sw.cc.signatures import signatures
 from sw.cc.uniformity import WholeProgram
 
 if TYPE_CHECKING:
@@ -82,6 +85,22 @@ class CompileChoices:
     heap: int = 0
     parted: str = "found"
 
+    def __post_init__(self):
+        for name, values in (("optimisation", "0 1 2 3 s z"), ("parted", "found all none")):
+            if getattr(self, name) not in values.split():
+                raise UserError(f"compile: {name} is {getattr(self, name)!r}: must be one of "
+                                f"{', '.join(values.split())}, as a string")
+        for name in ("defines", "folders"):
+            if isinstance(getattr(self, name), str):
+                raise UserError(f"compile: {name} is a string: must be a tuple of strings")
+        try:
+            Checks(stack=self.stack)
+        except (TypeError, ValueError):
+            raise UserError(f"compile: stack is {self.stack!r}: must be a power of two from "
+                            f"{Checks.LEAST_STACK} to {Checks.MOST_STACK}") from None
+        if not isinstance(self.heap, int) or not 0 <= self.heap < 1 << 32:
+            raise UserError(f"compile: heap is {self.heap!r}: must be a number of bytes")
+
 
 def compile_files(sources, target, config: HardwareConfig,
                   choices: CompileChoices = CompileChoices(), *,
@@ -125,6 +144,7 @@ def compile_files(sources, target, config: HardwareConfig,
     if needs_main and not any("main" in unit.shared for unit in units):
         raise UserError(f"{sources[0]}: no function main, with which a program starts in each lane")
     _check_names(units)
+    refusals.check_start(units)
     units = _with_library(units, clang)
     total, texts, parts = Counts(), [], 1
     if choices.parted == "none":
@@ -139,8 +159,23 @@ def compile_files(sources, target, config: HardwareConfig,
         total = Counts(*(sum(values) for values in zip(*(
             dataclasses.astuple(insertion.counts) for insertion in insertions.values()))))
         texts = [_text(unit, insertions) for unit in units]
-    clang.link(texts, pathlib.Path(target), parts)
+    with tempfile.TemporaryDirectory() as folder:
+        program = pathlib.Path(folder, pathlib.Path(target).name)
+        clang.link(texts, program, parts)
+        if needs_main:
+            _check_main(sources[0], program)
+        shutil.copyfile(program, target)
     return total
+
+
+def _check_main(source, program):
+    """Each lane starts ``main`` with its number, and with nothing else."""
+    main = signatures(program)["main"]
+    if len(main.parameters) > 1 or any(
+            each.pointer or each.dtype is None or each.dtype.kind not in "iu"
+            or each.dtype.itemsize != 4 for each in main.parameters):
+        raise UserError(f"{source}: {main.text}: main gets the number of the lane and nothing "
+                        "else, as in int main(int lane)")
 
 
 def _text(unit, insertions):

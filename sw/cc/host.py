@@ -122,26 +122,28 @@ class _Memory:
     def __init__(self, executable, config):
         self._next = executable.symbol("__stacks_end").address
         self._end = MemoryMap.GLOBAL + config.memory_bytes
-        self._arrays, self._names = {}, []
+        self._names = []
         self.contents = []          # (address, array, whether it comes back)
 
     def place(self, array, comes_back, what):
         """The address of an array. One that is given twice has one place."""
-        if id(array) in self._arrays:
-            number = self._arrays[id(array)]
-            address, _, already = self.contents[number]
-            self.contents[number] = address, array, already or comes_back
-            return address
+        for number, (address, other, already) in enumerate(self.contents):
+            if not np.may_share_memory(array, other):
+                continue
+            if array.ctypes.data == other.ctypes.data and array.nbytes == other.nbytes:
+                self.contents[number] = address, array, already or comes_back
+                return address
+            if already or comes_back:
+                raise UserError(f"{what}: the array overlaps {self._names[number]}: must be the "
+                                "same or apart")
         address = -(-self._next // _ALIGNMENT) * _ALIGNMENT + _GUARD.nbytes
         self._next = address + array.nbytes + _GUARD.nbytes
         if self._next > self._end:
             raise UserError(f"{what}: {array.nbytes} bytes at 0x{address:08x} do not fit in the "
                             f"memory, which ends at 0x{self._end:08x}; use a larger memory_bytes")
-        self._arrays[id(array)] = len(self.contents)
         self._names.append(what)
         self.contents.append((address, array, comes_back))
         return address
-
 
     def _guards(self):
         """The addresses of the guards, each with the name of its array and which side it is."""

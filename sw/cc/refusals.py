@@ -1,11 +1,13 @@
 """What the pass cannot make right, and refuses by function and line."""
 
+import re
+
 from base.errors import UserError
 from sw.cc.assembly import GLOBAL_SCRATCH, SCRATCH, SLOTS
 from sw.cc.float_atomics import rounding_atomic
 
 
-__all__ = ["check"]
+__all__ = ["check", "check_start"]
 
 
 _RESERVED = (SCRATCH, GLOBAL_SCRATCH, SLOTS)
@@ -37,6 +39,18 @@ def check(program):
     _check_warps(program)
 
 
+def check_start(units):
+    """Refuse what a file wants to have called before ``main`` or after it: nothing does so."""
+    for unit in units:
+        for part in unit.parts:
+            match = isinstance(part, str) and re.match(
+                r"\s*\.section\s+\.(init|fini)_array", part)
+            if match:
+                kind = {"init": "constructor", "fini": "destructor"}[match[1]]
+                raise UserError(f"{unit.file}: a {kind}, which nothing would call: call it from "
+                                "main")
+
+
 def _reason(line):
     """Why an instruction is refused, whatever is around it."""
     if line.name.startswith(("lr.", "sc.")):
@@ -45,6 +59,10 @@ def _reason(line):
     if line.inline and line.changes_flow:
         return (f"assembly that changes the PC or the lanes ({line.text.strip()!r}): the pass "
                 "would not know where lanes are")
+    if line.inline and "sp" in line.written:
+        return "assembly that moves the stack pointer"
+    if "%tprel" in line.text:
+        return "thread-local data: take an array with a place for each lane"
     if line.inline and any(name in _RESERVED for name in line.written):
         return f"assembly that writes {', '.join(_RESERVED)}, which the pass uses"
     taken = not line.inline and not line.moved and not line.mentioned().isdisjoint(_RESERVED)

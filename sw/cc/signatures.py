@@ -88,8 +88,12 @@ class _Types:
         if pointer is None:
             return CParameter(_name(entry), text, dtype, False)
         text, dtype, constant, deeper = self.read(_type_of(pointer))
-        text = f"{'const ' * constant}{text if deeper is None else 'pointer '} *"
-        return CParameter(_name(entry), text, dtype, True, constant)
+        stars = "*"
+        while deeper is not None:
+            text, _, _, deeper = self.read(_type_of(deeper))
+            stars += "*"
+        return CParameter(_name(entry), f"{'const ' * constant}{text} {stars}", dtype, True,
+                          constant)
 
 
 def _type_of(entry):

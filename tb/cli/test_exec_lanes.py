@@ -76,7 +76,8 @@ def test_stops_where_lanes_disagree(name, tmp_path, capsys):
     assert main(["exec", str(program), *FAST, "--json", str(record)]) == 1
     out = capsys.readouterr().out
     assert re.search(rf"core 0, warp \d stopped at PC 0x[0-9a-f]+, in {function}\+0x[0-9a-f]+ "
-                     r"\(program\.c:\d+\): lanes of warp \d disagree at this branch: "
+                     r"\(program\.c:\d+\): lanes of warp \d disagree at this "
+                     + ("call by a pointer: " if name == "pointer" else "branch: ") +
                      r"lanes? [123, ]+ differs? from the "
                      r"lowest active lane, .*; --lanes leader accepts that\n", out)
     found = json.loads(record.read_text())

@@ -4,7 +4,8 @@
 every construct           test_lanes: also with every branch parting, and on small code;
                           test_rtl
 float atomics             test_float_atomics: those that are right
-refused                   test_refused: function, line and reason; test_other_files
+refused                   test_refused: function, line and reason; test_started_otherwise;
+                          test_other_files
 uniform code              test_uniform_code_is_unchanged
 stacks                    test_stack
 faults of the rules       test_faults: each rule of the pass is needed
@@ -28,6 +29,7 @@ from hw.config import preset
 from sim import toolchain
 from sw.cc import insertion, joins
 from sw.cc.assembly import AsmLine
+from sw.cc.driver import compile_files
 from sw.cc.host import compile_c
 from sw.device import Device
 from tb.sw.cc.programs import HEAD, PROGRAMS, text
@@ -133,6 +135,22 @@ out[lane] = sum + (int)(most * 8) + (int)old.f; } }
     for level in "02":
         assert sorted(lanes(tmp_path, HEAD + source, config, optimisation=level)) \
             == [0] * 7 + [8000 + 6 * 28 + 84 + 110]
+
+
+@pytest.mark.parametrize("source, reason", [
+    ("int main(int lane, char **text) { return 0; }",
+     r"main\(int lane, char \*\*text\): main gets the number of the lane and nothing else"),
+    ("__attribute__((constructor)) void f(void) { out[1] = 1; } int main(int lane) {}",
+     "program.c: a constructor, which nothing would call"),
+    ("_Thread_local int x; int main(int lane) { return x++; }",
+     "in main: thread-local data: take an array"),
+    ('int main(int lane) { __asm__ volatile("addi sp, sp, -8"); }', "moves the stack pointer")])
+def test_started_otherwise(source, reason, tmp_path):
+    """What another system would do before ``main``, and does not happen here."""
+    (tmp_path / "program.c").write_text(HEAD + source)
+    with pytest.raises(UserError, match=reason):
+        compile_files([tmp_path / "program.c"], tmp_path / "out.elf", TINY)
+    assert not (tmp_path / "out.elf").exists()
 
 
 def test_other_files(tmp_path):

@@ -68,6 +68,10 @@ def test_one_array_twice(program, device):
     x = np.arange(10, dtype=np.int32)
     device.launch(program.saxpy, n=10, a=1, x=x, y=x)
     assert x.tolist() == list(range(0, 20, 2))
+    device.launch(program.saxpy, n=10, a=-1, x=x[:], y=x[:])
+    assert not x.any()
+    with pytest.raises(UserError, match="y: the array overlaps .*: x: must be the same or apart"):
+        device.launch(program.saxpy, n=5, a=1, x=x[:5], y=x[3:])
 
 
 X = np.arange(10, dtype=np.int32)
@@ -112,5 +116,9 @@ def test_errors(program, device):
         graphloom.compile()
     with pytest.raises(UserError, match="optimization"):
         graphloom.compile("kernels.c", optimization="3")
+    for name, value in (("optimisation", 2), ("parted", "some"), ("stack", 3000), ("stack", "big"),
+                        ("heap", -1), ("defines", "A=1")):
+        with pytest.raises(UserError, match=f"compile: {name} is .*: must be"):
+            graphloom.compile("kernels.c", **{name: value})
     with pytest.raises(UserError, match="8 stacks of 1048576 bytes"):
         device.launch(program.saxpy, n=10, a=1, x=X, y=X.copy(), stack=1 << 20)
