@@ -41,6 +41,13 @@ def _typed(value, kind):
     return lark.Tree("typed", [value, str(kind.children[0])], value.meta)
 
 
+def _bound_in(function):
+    """The names of a function's own: its parameters, its variables and its result."""
+    return {str(part.children[0]) for part in function.find_data("variable")} | {
+        str(parameter.children[0]) for parameter in parameters_of(function)} | {
+        str(name) for name in result_of(function)[:1] if name is not None}
+
+
 class _Functors(Translator):
     """Makes a function for each list of arguments in []."""
 
@@ -81,8 +88,7 @@ class _Functors(Translator):
                    f"{str(name)!r} has no parameters in []")
 
     def _specialised(self, tree, function, wanted, given):
-        own = {str(part.children[0]) for part in function.find_data("variable")} | {
-            str(parameter.children[0]) for parameter in parameters_of(function)}
+        own = _bound_in(function)
         for parameter, value in zip(wanted, given, strict=True):
             clash = own & names_in(value)
             if clash:
@@ -113,7 +119,12 @@ class _Calls(Translator):
             for part in tree.find_data("operator"):
                 if called(part.children[0]) in self._functions:
                     part.children[0].data = "procedure"
-        source.change(self._inlined)
+        self._bound: set[str] = set()           # the names of the function that calls
+        for name, tree in source.functions.items():
+            self._bound = _bound_in(tree)
+            source.functions[name] = self._inlined(tree)
+        self._bound = set()
+        source.main = self._inlined(source.main)
         for name in self._called:
             if not self._is_operator(source.functions[name]):
                 del source.functions[name]
@@ -149,6 +160,10 @@ class _Calls(Translator):
         if len(given) != len(parameters_of(function)):
             self._fail(tree, f"{name!r} takes {len(parameters_of(function))} arguments, not "
                              f"{len(given)}")
+        clash = self._bound & (names_in(block_of(function)) - _bound_in(function))
+        if clash:
+            self._fail(tree, f"{name!r} reads {min(clash)!r}, which is also a variable where it is "
+                             "called; give one of the two another name")
         self._open.append(name)
         self._called.add(name)
         return function

@@ -121,11 +121,6 @@ class TextItems(Translator):
         """All functions, with the entry."""
         return [*self.functions.values(), self.main]
 
-    def change(self, made_of) -> None:
-        """Put ``made_of(tree)`` in place of each function and of the entry."""
-        self.functions = {name: made_of(tree) for name, tree in self.functions.items()}
-        self.main = made_of(self.main)
-
     # Items
 
     def _item(self, item):

@@ -563,6 +563,8 @@ REFUSED = [
      "rest would be lost"),
     ("x[0] = f(1);", X + "func f(a : int) -> r : int r = f(a); end", "6:32", "calls itself"),
     ("x[0] = f(1, 2);", X + "func f(a : int) -> r : int r = a; end", "8:8", "takes 1 arguments"),
+    ("vertices.apply(g);", X + "const t : int = 3; func f(a : int) -> r : int r = t + a; end "
+     "func g(v : Vertex) var t : int = 5; x[v] = f(t); end", "6:105", "another name"),
     ("vertices.apply(f);", X + "func f[a : int](v : Vertex) x[v] = a; end", "8:16",
      "takes \\[a\\]"),
     ("vertices.apply(f[1, 2]);", X + "func f[a : int](v : Vertex) x[v] = a; end", "8:16",
