@@ -29,7 +29,8 @@ from sw.lang.graphit_statements import StatementTranslator
 from sw.lang.graphit_text import (TOO_DEEP, block_of, called, kind_of, made, name_of, parameters_of,
                                   parsed, result_of, statements)
 from sw.lang.graphit_types import SCALARS
-from sw.lang.graphit_vectors import Filters, VectorText, unset_vectors, vertex_vectors
+from sw.lang.graphit_vectors import (Filters, VectorText, marked_vectors, unset_vectors,
+                                     vertex_vectors)
 from sw.lang.passes.rewrite import changed, marked
 from sw.lang.reader import read_tree, text_of
 from sw.lang.schedule import PlannedSchedule
@@ -109,8 +110,9 @@ class _Program(StatementTranslator):
             else:
                 self._scalars[name] = tree
         every = source.every()
-        self._of_vertices = vertex_vectors(self._vectors, every, self._elements)
-        self._unset = unset_vectors(self._vectors, every, self._of_vertices)
+        self._marked = marked_vectors(self._vectors, every, self._elements)
+        self._of_vertices = vertex_vectors(self._vectors, every, self._elements) - self._marked
+        self._unset = unset_vectors(self._vectors, every, self._of_vertices) | self._marked
         self._of_main = {str(tree.children[0]): str(tree.children[1].children[0])
                          for tree in self._main.find_data("variable")} | {
             str(tree.children[0]): "int" for tree in self._main.find_data("for")} | {
@@ -227,7 +229,7 @@ class _Program(StatementTranslator):
                 initial, self._name(initial, self._graph), "out_degree",
                 [self._name(initial, "v")])))
         else:
-            value = self._none_or(initial, kind == "vertex")
+            value = self._none_or(initial, name)
         self._in_function = False
         call = self._call(vector.tree, "vector", self._at(vector.tree, ast.Name(kind)), value)
         return self._at(vector.tree, ast.Assign([self._at(vector.tree, ast.Name(name))], call))

@@ -57,11 +57,14 @@ class ExpressionTranslator(TypedTranslator):
                 return self._name(root, name_of(root))
         return self._expression(tree)
 
-    def _none_or(self, tree, of_vertices):
-        """An expression that is an element of a vector: -1 is none."""
-        if of_vertices and is_minus_one(tree):
-            return self._name(tree, "none")
-        return self._expression(tree)
+    def _none_or(self, tree, *vectors):
+        """An expression that is stored in one of some vectors, or equal to an element: -1 is none,
+        or infinity among numbers."""
+        marked = not self._marked.isdisjoint(vectors)
+        if is_minus_one(tree) and (marked or not self._of_vertices.isdisjoint(vectors)):
+            return self._name(tree, "infinity" if marked else "none")
+        return self._target(tree) if marked and vector_of(tree) in self._marked \
+            else self._expression(tree)
 
     def _expression(self, tree) -> Any:
         match tree.data:
@@ -94,11 +97,10 @@ class ExpressionTranslator(TypedTranslator):
                         self._at(tree, ast.UnaryOp(ast.Not(), node))
                 if str(op) not in ("==", "!="):
                     self._check_order(tree, left, str(op), right)
-                vertices = not self._of_vertices.isdisjoint({vector_of(left),
-                                                             vector_of(right)})
-                return self._at(tree, ast.Compare(self._none_or(left, vertices),
+                sides = (vector_of(left), vector_of(right)) if str(op) in ("==", "!=") else ()
+                return self._at(tree, ast.Compare(self._none_or(left, *sides),
                                                   [_COMPARE[str(op)]()],
-                                                  [self._none_or(right, vertices)]))
+                                                  [self._none_or(right, *sides)]))
             case "arithmetic":
                 return self._arithmetic(tree, *tree.children)
             case "negative":
@@ -201,7 +203,11 @@ class ExpressionTranslator(TypedTranslator):
             self._fail(tree, f"main reads no single elements; {vector_of(tree)}.sum() adds all up, "
                              "and so does a loop from 0 to vertices.size() that only adds: "
                              f"n += {vector_of(tree)}[i];")
-        return self._target(tree)
+        node = self._target(tree)
+        if vector_of(tree) in self._marked:
+            # A difference of infinity is an error: there is no number in place of -1.
+            node = self._at(tree, ast.BinOp(node, ast.Sub(), self._at(tree, ast.Constant(0))))
+        return node
 
     def _target(self, tree):
         """A variable or an element of a vector, which may be changed."""

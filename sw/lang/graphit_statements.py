@@ -192,16 +192,15 @@ class StatementTranslator(ExpressionTranslator):
         self._argument(value)
         return True
 
-    def _typed(self, name, value, of_vertices=False):
+    def _typed(self, name, value):
         """The value of a variable, as one of its type."""
         kind = (self._own | self._locals if self._in_function else {}).get(
             name, self._of_main.get(name))
         if kind == "bool" and kind_of(value) == "integer" and number_of(
                 value.children[0]) in (0, 1):
             return self._at(value, ast.Constant(number_of(value.children[0]) == 1))
-        if kind in SCALARS and kind != "bool" and not of_vertices:
-            return self._of_type(value, kind)
-        return self._none_or(value, of_vertices)
+        return self._of_type(value, kind) if kind in SCALARS and kind != "bool" \
+            else self._expression(value)
 
     def _assign(self, tree):
         target, value = tree.children[0], tree.children[-1]
@@ -217,7 +216,7 @@ class StatementTranslator(ExpressionTranslator):
         if tree.data == "assign" and name is not None and self._is_argument(name, value):
             return []
         self._counts.discard(name)
-        right = self._none_or(value, vector in self._of_vertices) if name is None \
+        right = self._none_or(value, vector) if name is None \
             else self._typed(name, value)
         left = self._target(target)
         if tree.data == "reduce":
@@ -229,6 +228,9 @@ class StatementTranslator(ExpressionTranslator):
 
     def _reduced(self, tree, vector, left, right):
         by = "".join(str(tree.children[1]).split()).removesuffix("=")
+        if by in ("+", "|") and vector in self._marked:
+            self._fail(tree, f"{vector!r} has -1 among its elements, with which nothing is added; "
+                             "begin with 0")
         if by in ("+", "|"):
             op = ast.Add() if by == "+" else ast.BitOr()
             return self._at(tree, ast.AugAssign(left, op, right))
@@ -248,7 +250,7 @@ class StatementTranslator(ExpressionTranslator):
             for own, added in (value.children[::2], value.children[::-2]):
                 if own == target and vector not in names_in(added):
                     return self._at(tree, ast.AugAssign(left, ast.Add(), self._expression(added)))
-        if vector not in self._of_vertices or not self._filters.may_store(
+        if vector not in self._of_vertices | self._marked or not self._filters.may_store(
                 self._current, vector, target.children[1]):
             self._fail(tree, f"several edges may store to {vector}[…] at a time, and their "
                              "order would decide: use min=, max=, += or |=, or have the "

@@ -45,8 +45,10 @@ class TypedTranslator(Translator):
         self._open: set[str] = set()
         self._in_function, self._current = False, ""
         self._filters: Any = None
-        #: Vectors of vertices that may have -1 among their elements.
+        #: Vectors that may have -1 among their elements: of vertices, where it is none, and of
+        #: numbers, where it is infinity, with which there is no arithmetic.
         self._unset: set[str] = set()
+        self._marked: set[str] = set()
         #: {name: type} of the variables of main, of those of the function that is translated, and
         #: of its parameters.
         self._of_main: dict[str, str] = {}

@@ -1,5 +1,6 @@
-"""Three questions about a text of GraphIt: which vectors have vertices, which of these also have
--1, and which plain stores of a function of edges are a compare-and-swap."""
+"""Questions about a text of GraphIt: which vectors have vertices, which have numbers and -1, which
+vectors of vertices also have -1, and which plain stores of a function of edges are a
+compare-and-swap."""
 
 import dataclasses
 from typing import Any
@@ -8,7 +9,7 @@ from sw.lang.graphit_text import (is_minus_one, kind_of, name_of, parameters_of,
                                   vector_of)
 
 
-__all__ = ["Filters", "VectorText", "unset_vectors", "vertex_vectors"]
+__all__ = ["Filters", "VectorText", "marked_vectors", "unset_vectors", "vertex_vectors"]
 
 
 @dataclasses.dataclass
@@ -19,7 +20,8 @@ class VectorText:
     initial: Any
 
 
-def vertex_vectors(vectors: dict[str, VectorText], functions: list, elements: set[str]) -> set[str]:
+def vertex_vectors(vectors: dict[str, VectorText], functions: list, elements: set[str],
+                   unset: bool = True) -> set[str]:
     """The names of the vectors whose elements are vertices.
 
     Parameters
@@ -29,24 +31,55 @@ def vertex_vectors(vectors: dict[str, VectorText], functions: list, elements: se
         All functions, with ``main``.
     elements : set of str
         The element types.
+    unset : bool
+        Whether -1 among the elements is a sign of vertices.
     """
-    found = {name for name, vector in vectors.items()
-             if vector.type in elements or (vector.type == "int" and is_minus_one(vector.initial))}
+    found = {name for name, vector in vectors.items() if vector.type in elements or (
+        unset and vector.type == "int" and is_minus_one(vector.initial))}
     while True:
-        more = {name for function in functions for name in _evidence(function, elements, found)
+        more = {name for function in functions for name in _evidence(function, elements, found,
+                                                                     unset)
                 if name in vectors and vectors[name].type == "int"}
         if more <= found:
             return found
         found |= more
 
 
-def _evidence(function, elements, known):
+def marked_vectors(vectors: dict[str, VectorText], functions: list, elements: set[str]) -> set[str]:
+    """The names of the vectors of ``int`` that have numbers and -1 among their elements: nothing
+    but -1 would make them vectors of vertices, and there is arithmetic with them.
+
+    Parameters
+    ----------
+    vectors, functions, elements
+        As of :func:`vertex_vectors`.
+    """
+    able = vertex_vectors(vectors, functions, elements) - vertex_vectors(vectors, functions,
+                                                                         elements, False)
+    found = set()
+    for function in functions:
+        found |= {vector_of(side) for tree in function.find_data("arithmetic")
+                  for side in tree.children[::2]}
+        found |= {vector_of(tree.children[0]) for tree in function.find_data("assign")
+                  if kind_of(tree.children[1]) == "arithmetic"}
+    found &= able
+    pairs = [pair for function in functions for pair in _pairs(function)]
+    pairs += [pair[::-1] for pair in pairs]
+    while True:
+        more = {vector_of(left) for left, right in pairs if vector_of(right) in found} & able
+        if more <= found:
+            return found
+        found |= more
+
+
+def _evidence(function, elements, known, unset):
     """The vectors that have a vertex or -1 among their elements by the text of a function."""
     vertices = {str(parameter.children[0]) for parameter in parameters_of(function)
                 if str(parameter.children[1].children[0]) in elements}
 
     def is_vertex(tree):
-        return is_minus_one(tree) or name_of(tree) in vertices or vector_of(tree) in known
+        return (unset and is_minus_one(tree)) or name_of(tree) in vertices \
+            or vector_of(tree) in known
 
     for left, right in _pairs(function):
         if is_vertex(right):

@@ -526,7 +526,7 @@ REFUSED = [
     ("", "func g(a : Vertex, b : Vertex, c : Vertex) x[a] min= 1; end", "8:32", ["weight : int"]),
     ("", "func g(v : Vertex) x[v] = -1 + 2; end", "8:27", ["no negative numbers"]),
     ("", "func g(v : Vertex) x[v] = 0.5; end", "8:27", ["0.5 must be a whole number"]),
-    ("", "func g(v : Vertex) p[v] = p[v] + 1; end", "8:27",
+    ("", "func g(v : Vertex) p[v] = p[v] + 1; p[v] = v; end", "8:27",
      ["the elements of 'p' are vertices", "no +", "2147483647"]),
     # numbers without a sign
     ("", "func g(v : Vertex) x[v] = x[v] - -1; end", "8:34", ["no negative numbers"]),

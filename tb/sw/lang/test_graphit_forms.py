@@ -4,7 +4,8 @@
 left out                test_prints_and_timers: and the notes on them; test_labels_of_nothing
 numbers                 test_numbers: hexadecimal, xor, fabs, min= of a variable, while (1)
 functions               test_functors, test_calls, test_types_of_calls, test_procedures
-vectors                 test_local_vectors: in a loop, they begin anew; test_vectors_assigned
+vectors                 test_marked_numbers;
+                        test_local_vectors: in a loop, they begin anew; test_vectors_assigned
 edges                   test_sources: from(f), srcFilter, dstFilter; test_turned;
                         test_stores_that_improve, test_found_by_edges: sets of apply
 sets                    test_filters_that_change
@@ -20,6 +21,7 @@ errors                  test_refused
 import numpy as np
 import pytest
 
+from base.errors import UserError
 from sw.lang import programs
 from sw.lang.graphit import ScheduleOnly, read_graphit
 from sw.lang.passes import analysed
@@ -199,6 +201,39 @@ func set(v : Vertex) y[v] = 9; end
 func copy(v : Vertex) x[v] = y[v] + degree[v]; end
 """)
     assert found["x"].tolist() == GRAPH.out_degrees.tolist()
+
+
+DEPTHS = """const depth : vector{Vertex}(int) = -1; const other : vector{Vertex}(int) = -1;
+func unset(v : Vertex) -> o : bool o = depth[v] == -1; end
+func step(src : Vertex, dst : Vertex) depth[dst] = depth[src] + 1; end
+func copy(v : Vertex) if depth[v] != -1 other[v] = depth[v]; end end
+func double(v : Vertex) depth[v] = depth[v] * 2; end
+"""
+SEARCH_DEPTHS = """
+depth[2] = 0;
+var now : vertexset{Vertex} = new vertexset{Vertex}(0);
+now.addVertex(2);
+while (now.getVertexSetSize() > 0)
+    now = edges.from(now).to(unset).applyModified(step, depth, true);
+end
+vertices.apply(copy);
+"""
+
+
+def test_marked_numbers():
+    """-1 marks vertices without a number; there is no arithmetic with it."""
+    found = words(SEARCH_DEPTHS, DEPTHS)
+    wanted = reference.run(programs.find("bfs"), GRAPH, source=2).outputs["depth"]
+    assert found["depth"].tolist() == found["other"].tolist() == wanted.tolist()
+    lonely = random_graph(9, 0, 1)
+    program = read(SEARCH_DEPTHS + "vertices.apply(double);", DEPTHS)
+    messages = set()
+    for run in (reference.run, cpu.run):
+        with pytest.raises(UserError) as caught:
+            run(program, lonely)
+        messages.add(str(caught.value))
+    [message] = messages
+    assert message.startswith("p.gt:9:36: at vertex 0, a difference of infinity")
 
 
 # Edges and sets
@@ -574,6 +609,8 @@ REFUSED = [
      X + "func f[a : int](v : Vertex) var b : int = a; x[v] = b; end", "8:35", "another name"),
     ("edges.apply(f);", X + "func f(a : Vertex, b : Vertex) x[b] = x[a] + 1; end", "6:32",
      "several edges may store"),
+    ("", "const x : vector{Vertex}(int) = -1; func f(a : Vertex, b : Vertex) x[b] += x[a] + 1; end",
+     "5:68", "nothing is added"),
     ("", X + "func f(v : Vertex) break; end", "6:20", "break ends a loop of main"),
     ("break;", X, "7:1", "break ends a loop of main"),
     ("", X + "func f(a : Vertex, b : Vertex) x[b] += intersectNeighbor(edges, a, b); end", "6:40",
