@@ -225,7 +225,7 @@ class OperatorChoices(Operator):
         wait for an answer."""
         program, node, plan = self._parent.program, self._node, task.plan
         return (may_tell(program, node) and not self._marks and self._filter is None
-                and not self.splits and plan.deduplicate is None and plan.atomics != "return"
+                and not self.splits and plan.deduplicate is None and plan.atomics == "reduce"
                 and _waits_long(task, bool(loops_around(program, node))))
 
     # What the plan decides

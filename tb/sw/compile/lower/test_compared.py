@@ -84,7 +84,7 @@ def test_long_rows(graph, schedule, found):
 
 
 @pytest.mark.parametrize("choices", [{"deduplicate": True}, {"atomics": "return"},
-                                     {"format": "tigr"}, {"delta": 4}])
+                                     {"atomics": "test"}, {"format": "tigr"}, {"delta": 4}])
 def test_the_plan_decides(choices):
     assert not any("changed" in name for name in run("sssp", star(1), schedule="vm", **choices))
 
