@@ -8,6 +8,7 @@ length                  test_lengths: only whole words are good;
                         test_endless: an endless frame takes no memory;
                         test_longest: the longest frame is read in small pieces
 description             test_description, test_strange_boards
+divisor                 test_divisor: what a line cannot have is refused
 ======================  ========================================================
 """
 
@@ -16,7 +17,7 @@ from hypothesis import given, strategies
 
 from hw.config import PRESETS, ConfigError, preset
 from hw.link.frames import (CRC_BYTES, ESCAPE, FLAG, MAX_WORDS, Answer, BoardDescription,
-                            FrameReader, Request, description, frame)
+                            FrameReader, Request, check_divisor, description, frame)
 
 
 # Bytes that need an escape occur more often than by chance.
@@ -122,3 +123,11 @@ def test_strange_boards(place, value, message):
 def test_no_board():
     with pytest.raises(ConfigError, match="not come from a Graphloom board"):
         BoardDescription.parse([])
+
+
+@pytest.mark.parametrize("divisor", [-4, 0, 3, 1 << 16, 8.0, True, "8", None])
+def test_divisor(divisor):
+    with pytest.raises(ValueError, match="from 4 to 65535"):
+        check_divisor(divisor)
+    check_divisor(4)
+    check_divisor(65535)
