@@ -444,6 +444,8 @@ def p(edges: edgeset, most: uint = 9):
     e = vector(fixed, 0)
     i = vector(uint, 4)
     j = vector(uint, 2)
+    k = vector(uint, 5)
+    m = vector(uint, 5)
 
     def f(src, dst):
         a[dst].min(1)
@@ -456,14 +458,16 @@ def p(edges: edgeset, most: uint = 9):
 
     def g(v):
         a[v] = max(a[v], 1) - 1
+        k[v] = edges.out_degree(v)
+        m[v] = 7 if i[v] == 4 else 6
 
     edges.apply(f)
     vertices.apply(g)
-    return a, b, c, d, e, i, j
+    return a, b, c, d, e, i, j, k, m
 """), after="ranges")
     found = [known(vector, facts.Range) for vector in program.vectors]
     assert [(fact.least, fact.most) for fact in (*found[:2], *found[3:])] == [
-        (0, 2), (0, 6), (0, (1 << 32) - 2), (0, 0), (4, 7), (2, 7)]
+        (0, 2), (0, 6), (0, (1 << 32) - 2), (0, 0), (4, 7), (2, 7), (0, (1 << 32) - 2), (5, 7)]
     assert (found[2].least, found[2].most) == (7, (1 << 32) - 1)
 
 
