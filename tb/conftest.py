@@ -11,7 +11,7 @@ import pytest
 from hypothesis.internal.conjecture import junkdrawer
 
 from sim.children import end_with_parent
-from tb import quick, runner, sampling, seeds
+from tb import expected, quick, runner, sampling, seeds
 from tb.browser import chromium, open_page  # noqa: F401 (fixtures)
 
 
@@ -49,7 +49,7 @@ def pytest_addoption(parser):
 
 @pytest.hookimpl(trylast=True)               # so that samples are drawn of what -k chooses
 def pytest_collection_modifyitems(config, items):
-    left_out = set() if config.getoption("--full") else sampling.left_out(
+    left_out = set() if config.getoption("--full") or expected.WRITES else sampling.left_out(
         items, sampling.named(config))
     kept = {item.nodeid for item in items} - left_out
     if config.getoption("--quick"):

@@ -2,7 +2,7 @@
 
 A file has a section for each text: a line ``=== NAME`` and the text. After a change of a text that
 is meant, ``GRAPHLOOM_EXPECTED=write ./graphloom test FILE -n 0`` writes the file again: read what
-changed.
+changed. All cases run then, also those of which others are a sample.
 """
 
 import functools
@@ -13,8 +13,11 @@ import re
 import zlib
 
 
-__all__ = ["check", "digest", "names"]
+__all__ = ["WRITES", "check", "digest", "names"]
 
+
+#: Whether texts are written, and not compared.
+WRITES = os.environ.get("GRAPHLOOM_EXPECTED") == "write"
 
 _MARK = "=== "
 
@@ -42,7 +45,7 @@ def check(path, name, text):
     path = pathlib.Path(path)
     text = "".join(f"{line.rstrip()}\n" for line in text.splitlines())
     found = _read(path)
-    if os.environ.get("GRAPHLOOM_EXPECTED") == "write" and found.get(name) != text:
+    if WRITES and found.get(name) != text:
         path.parent.mkdir(exist_ok=True)
         path.write_text("".join(f"{_MARK}{each}\n{its}" for each, its in
                                 (found | {name: text}).items()), encoding="utf-8")

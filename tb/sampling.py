@@ -6,7 +6,8 @@ and one case of each group is drawn. With the usual seed the draw is the same ev
 same shapes share what they build. A bench without the mark that has several shapes
 runs each shape on one simulator, in turn, where both simulators are there. Random tests of benches
 do a part of their turns (:func:`tb.runner.turns`), and tests of Hypothesis half of their examples.
-All cases, turns and examples run with ``./graphloom test --full``, or if the function is named.
+All cases, turns and examples run with ``./graphloom test --full``, or if the function is named, or
+where told texts are written (:data:`tb.expected.WRITES`).
 """
 
 import itertools
