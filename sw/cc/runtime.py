@@ -10,6 +10,7 @@ operating system for something is not there.
 import functools
 import pathlib
 import re
+import shutil
 import subprocess
 
 from sim import cache
@@ -96,9 +97,7 @@ class ZigLibrary:
                   "-ffunction-sections", "-fdata-sections", "-Wno-override-module", "-Xclang",
                   "-disable-llvm-passes", "-O2", "-S", between, "-o", target)
         between.unlink()
-        for path in sorted((folder / "zig").rglob("*"), reverse=True):
-            path.rmdir() if path.is_dir() else path.unlink()
-        (folder / "zig").rmdir()
+        shutil.rmtree(folder / "zig")
 
     def _run(self, *words):
         done = subprocess.run([self._zig, *map(str, words)], stdin=subprocess.DEVNULL,

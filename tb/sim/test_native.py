@@ -26,6 +26,7 @@ from hw.config import ConfigError, preset
 from sim import build
 from sim.errors import BuildError, SimulationError
 from sim.native import NativeMachine
+from sim.trace import Tracer
 from tb.sim.traffic import Op, program, traffic_verilog
 
 
@@ -361,3 +362,9 @@ def test_build_error(tmp_path, monkeypatch):
     with pytest.raises(BuildError, match="(?s)Verilator failed.*syntax error"):
         build.library(("module graphloom_gpu(; endmodule",), CONFIG)
     assert not list((tmp_path / "simulators").glob("*.tmp"))
+
+
+def test_no_trace_port(machine):
+    with pytest.raises(ConfigError, match="trace = False: a trace needs hardware with a trace port"):
+        machine.start_trace(Tracer([].append))
+    machine.start_trace(None)

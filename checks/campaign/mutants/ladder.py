@@ -44,8 +44,10 @@ NEAR = (
      "tb/sw/golden/test_floating.py"),
     ("hw/gather/stream/*", "tb/hw/gather/test_stream_random.py"),
     ("hw/gather/delay.py", "tb/hw/gather/test_rounds_random.py"),
-    ("hw/gather/variant.py hw/gather/interface.py", "tb/hw/gather/test_fsm.py"),
-    ("hw/gather/graphpeg/*", "tb/hw/gather/test_exchange.py"),
+    ("hw/gather/variant.py hw/gather/interface.py",
+     "tb/hw/gather/test_fsm.py tb/hw/gather/test_exchange.py"),
+    ("hw/gather/graphpeg/*", "tb/hw/gather/test_exchange.py "
+     "tb/hw/gather/test_graphpeg.py::test_random[verilator-one-least]"),
     ("hw/link/flat.py hw/link/linked_gpu.py", "tb/hw/link/test_flat.py tb/hw/link/test_link.py"),
     ("hw/memory/amo.py hw/memory/port.py", "tb/hw/memory/test_l2_bank.py"),
     ("hw/memory/crossbar.py hw/memory/merge.py hw/memory/port.py hw/memory/turns.py",
@@ -89,7 +91,8 @@ NEAR = (
     ("sw/study/sweep/*", "tb/sw/study/sweep tb/sw/show/report/test_whole.py"),
     ("sw/study/benchmarks/grid.py sw/study/benchmarks/schedules.py",
      "tb/sw/study/reproduce/test_outcomes.py"),
-    ("sw/study/benchmarks/formats.py", "tb/sw/compile/formats/test_images.py"),
+    ("sw/study/benchmarks/formats.py",
+     "tb/sw/compile/formats/test_images.py tb/cli/test_commands.py::test_bench_formats"),
     ("sw/study/benchmarks/combinations.py", "tb/sw/study/test_combinations.py"),
     ("sw/study/benchmarks/folder.py", "tb/cli/test_reproduce.py"),
     ("sw/cli/*", "tb/cli/test_files.py tb/cli/test_whole.py tb/cli/test_whole_tools.py "
@@ -210,7 +213,7 @@ NEAR = (
     ("sw/study/tune/*", "tb/sw/study/tune tb/cli/test_whole.py "
      "tb/sw/show/report/test_tuning.py"),
     ("sw/vm/cpu/* sw/vm/c_code.py sw/vm/c_program.py sw/vm/loop_code.py sw/vm/operator_facts.py "
-     "sw/vm/choices.py", "tb/sw/vm/test_cpu.py"),
+     "sw/vm/choices.py", "tb/sw/vm/test_cpu.py tb/sw/vm/test_threads.py"),
     ("sw/vm/cuda/*", "tb/sw/vm/test_cuda.py"),
     ("sw/vm/evaluate.py sw/vm/host.py",
      "tb/sw/vm/test_reference.py tb/sw/vm/test_rtl.py::test_operations"),

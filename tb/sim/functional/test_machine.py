@@ -249,6 +249,7 @@ def test_one_library():
 def test_no_compiler(monkeypatch, tmp_path):
     """A compiler that fails ends with the end of what it printed; nothing is kept."""
     monkeypatch.setenv("GRAPHLOOM_CACHE", str(tmp_path / "cache"))
+    monkeypatch.delenv("GRAPHLOOM_CACHE_SHARED", raising=False)
 
     def broken(command, **options):
         return subprocess.CompletedProcess(command, 1, "error: no such thing")

@@ -26,6 +26,14 @@ PROGRAMS = {
     "goto": ("int main(int lane) { int i = 0, s = 0; if (lane & 1) goto inside;\n"
              "again: s += 3; KEEP; inside: i++; if (i < lane) { if (i & 2) goto again; s++; KEEP;\n"
              "goto again; } out[lane] = s; }", None),
+    "arguments that pass through": (
+        "APART int g(int a, int b, int c, int d, int e, int f, int h, int i) {\n"
+        "return a + 2 * b + 4 * c + 8 * d + 16 * e + 32 * f + 64 * h + 128 * i; }\n"
+        "APART int f(int a, int b, int c, int d, int e, int f, int h, int i) {\n"
+        "while (a & 3) { KEEP; a -= 1; } if (a & 4) a += 9; KEEP;\n"
+        "return g(a, b, c, d, e, f, h, i); }\n"
+        "int main(int lane) { out[lane] = f(lane, lane + 1, 2, lane, 4, 5 - lane, 6, lane * 7); }",
+        None),
     "switch": ("int main(int lane) { int x = 1; switch (lane & 3) { case 0: x += 10;\n"
                "case 1: x *= lane; break; case 2: x -= lane; default: x += 5; } out[lane] = x; }",
                lambda n: [11 * n, n, 6 - n, 6][n & 3]),

@@ -32,6 +32,8 @@ _APART = """if label[src] {} label[dst]:
     label[dst].min(label[src])
     differs[src] |= True"""},
     {"hook": _APART.format("<"), "needs": "(needs=symmetric)"},
+    {"hook": _APART.replace("]:", "] and label[src] != label[dst]:", 1).format("<="),
+     "needs": "(needs=symmetric)"},
     {"hook": _APART.format("<") + """
 if label[src] > label[dst]:
     label[label[src]].min(label[dst])

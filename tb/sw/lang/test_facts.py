@@ -503,6 +503,31 @@ def p(edges: edgeset):
                 assert low <= MEANINGS[operation](one, other) <= high, (left, right)
 
 
+def test_truth():
+    """What is certain of a condition: a side may decide alone, and both sides may together."""
+    program = analysed(read_text("""
+@program
+def p(edges: edgeset):
+    a = vector(uint, 0)
+    b = vector(uint, 0)
+
+    def f(v):
+        a[v] = 1 if a[v] > 2 and b[v] > 2 else 0
+
+    vertices.apply(f)
+    return a
+"""))
+    node = next(part for part in ir.walk(*program.function("f").body)
+                if isinstance(part, ir.Binary) and part.operation == "and")
+    sides = {True: (3, 5), False: (0, 2), None: (1, 4)}
+    for (left, a), (right, b) in itertools.product(sides.items(), repeat=2):
+        values = Knowledge(program, {"a": a, "b": b})
+        assert values.truth(node) == (
+            False if False in (left, right) else None if None in (left, right) else True)
+        assert values.truth(dataclasses.replace(node, operation="or")) == (
+            True if True in (left, right) else None if None in (left, right) else False)
+
+
 def test_readers():
     """Each fact is looked up by a compiler, or by a later pass; the adversary does not count. The
     pass that finds Settles finds others by it."""

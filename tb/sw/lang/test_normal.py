@@ -203,6 +203,7 @@ def test_alike(one, other):
     # What may fail is left out only where it was left out.
     (of_vertex("y[v] = 1"), of_vertex("t = y[v] + 1", "y[v] = 1")),
     (of_vertex("y[v] = 1"), of_vertex("if y[v] + 1 > 3: y[v] = 1", "else: y[v] = 1")),
+    (of_vertex("y[v] = 1"), of_vertex("y[v] = 1", "if 9 // x[v] > 3: t = 1")),
     (of_vertex("if b[v] and 9 // x[v] > 3: y[v] = 1"),
      of_vertex("if 9 // x[v] > 3 and b[v]: y[v] = 1")),
     (of_vertex("if b[v]: y[v] = 9 // x[v]"), of_vertex("t = 9 // x[v]", "if b[v]: y[v] = t")),
