@@ -28,16 +28,16 @@ _CHECK = re.compile(r"(?m)^(?:  attribute .*\n)*  cell \$(?:check|print) .*\n(?:
 #: Verilog it never runs.
 _CONSTANT = re.compile(r"(?m)^(  always @\*\n    .* = (\d+)'[bdh]\w+);$")
 
-#: The beginning of a text that another design takes. Yosys writes ranges of [-1:0] for what has no
-#: bits, cases without a default, comparisons that are always true, and operands of other widths
+#: Above the modules of a text that another design takes. Yosys writes ranges of [-1:0] for what has
+#: no bits, cases without a default, comparisons that are always true, and operands of other widths
 #: than the result: Verilator's lint warns of each. WIDTH and LITENDIAN are the names that old and
 #: new versions know.
-_HEADER = """\
-// Made by Graphloom; Apache-2.0.
+_PRAGMAS = """\
 /* verilator lint_off WIDTH */
 /* verilator lint_off LITENDIAN */
 /* verilator lint_off CASEINCOMPLETE */
 /* verilator lint_off CMPCONST */
+/* verilator lint_off UNSIGNED */
 
 """
 
@@ -119,7 +119,7 @@ def _fill(text):
     return _MEMORY.sub(declare, text), loops
 
 
-def verilog(components, *, assertions=True) -> str:
+def verilog(components, *, assertions=True, header="") -> str:
     """The Verilog of several components. Equal components give equal text.
 
     Parameters
@@ -129,7 +129,10 @@ def verilog(components, *, assertions=True) -> str:
     assertions : bool
         Whether the text has the assertions of the components, which make it SystemVerilog. Without
         them it is Verilog-2001, of which Verilator's lint has nothing to say.
+    header : str
+        Lines of text for a comment at the beginning.
     """
     modules = "\n".join(_convert(component, name, assertions)
                         for name, component in components.items())
-    return modules if assertions else _HEADER + modules
+    lines = "".join(f"// {line}".rstrip() + "\n" for line in header.splitlines())
+    return lines + ("" if assertions else _PRAGMAS) + modules

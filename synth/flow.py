@@ -75,7 +75,7 @@ def measure(unit, config, device, *, seeds=(), frequency=50.0, jobs=1,
 
     Parameters
     ----------
-    unit : SynthesisUnit
+    unit : HardwareUnit
     config : HardwareConfig
         The configuration, in which the unit then sets the fields that it needs.
     device : TargetDevice

@@ -1,59 +1,36 @@
-"""The units for synthesis. A unit is declared here once, and every command then knows it."""
+"""The units for synthesis: those that are available alone, and parts that are of use only there."""
 
 import dataclasses
-from collections.abc import Callable
-from typing import Any
-
-from amaranth.lib import wiring
 
 from base.errors import UserError
-from hw.config import HardwareConfig
 from hw.core.floating import Floating
 from hw.top import FlatGpu
-from hw.units import COMPONENTS
+from hw.units import UNITS as _ALONE, HardwareUnit
 
 
-__all__ = ["UNITS", "SynthesisUnit", "find_unit"]
+__all__ = ["UNITS", "find_unit"]
 
 
-@dataclasses.dataclass(frozen=True)
-class SynthesisUnit:
-    """A part of the hardware."""
-    name: str  #: Its name on the command line.
-    #: Makes the component from a configuration; the component's attribute ``black_boxes``, if any,
-    #: holds its black boxes.
-    component: Callable[[HardwareConfig], wiring.Component]
-    #: The fields that the configuration must have for this unit.
-    changes: dict[str, Any] = dataclasses.field(default_factory=dict[str, Any])
-    doc: str = ""  #: A description in a few words.
-
-    def configure(self, config: HardwareConfig) -> HardwareConfig:
-        """A configuration with the fields that the unit needs, under the same name."""
-        return config.replace(**self.changes, name=config.name)
-
-    def build(self, config: HardwareConfig) -> wiring.Component:
-        """The component."""
-        return self.component(self.configure(config))
+def _scu(width):
+    return dataclasses.replace(_ALONE["scu"], name=f"scu-{width}", changes={"scu": width},
+                               doc=f"the SCU, {width} element{'s' * (width > 1)} a cycle")
 
 
-def _floating(config):
+def _floating(config, _clock):
     """Floating point of a core; at the full rate if the configuration has none."""
     return Floating(config if config.floats else config.replace(float="full", name=config.name))
 
 
 UNITS = {unit.name: unit for unit in (
-    SynthesisUnit("weaver", COMPONENTS["weaver"], {}, "the Weaver"),
-    SynthesisUnit("scu-1", COMPONENTS["scu"], {"scu": 1}, "the SCU, 1 element a cycle"),
-    SynthesisUnit("scu-4", COMPONENTS["scu"], {"scu": 4}, "the SCU, 4 elements a cycle"),
-    SynthesisUnit("float", _floating, {}, "the floating-point pipelines and the divider of a core"),
-    SynthesisUnit("core", COMPONENTS["core"], {}, "a core with its L1"),
-    SynthesisUnit("uncore", lambda config: FlatGpu(config, cores=False), {},
-                  "the GPU without its cores"),
-    SynthesisUnit("gpu", COMPONENTS["gpu"], {}, "the whole GPU"),
+    *(unit for unit in _ALONE.values() if unit.name != "scu"), _scu(1), _scu(4),
+    HardwareUnit(name="float", doc="the floating-point pipelines and the divider of a core",
+                 make=_floating),
+    HardwareUnit(name="uncore", doc="the GPU without its cores",
+                 make=lambda config, _: FlatGpu(config, cores=False)),
 )}
 
 
-def find_unit(name: str) -> SynthesisUnit:
+def find_unit(name: str) -> HardwareUnit:
     """The unit of that name. Raises UserError naming those there are."""
     if name not in UNITS:
         raise UserError(f"there is no unit {name!r}; there are {', '.join(UNITS)}")

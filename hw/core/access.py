@@ -51,9 +51,31 @@ def row_bits(config: HardwareConfig):
 def instruction_layout(config: HardwareConfig):
     """A memory instruction with its addresses, as the execute stage issues it.
 
-    ``compare`` has the values that CAS compares with memory. ``of_unit`` is high for an access of
-    the unit that hands out edges, if there is a unit that reads memory; ``rd`` is its tag then.
-    ``once``, only with ``load_hints``, is high for a load whose line is not wanted again soon.
+    Members
+    -------
+    of_unit : unsigned(1)
+        Whether it is an access of the unit that hands out edges, if there is a unit that reads
+        memory; ``rd`` is its tag then.
+    once : unsigned(1)
+        Whether it is a load whose line is not wanted again soon; only with ``load_hints``.
+    op, amo : MemOp, AmoOp
+        What is done; of an atomic, the operation.
+    size : unsigned(2)
+        log2 of the bytes of an access.
+    signed : unsigned(1)
+        Whether a loaded value is sign-extended.
+    writes : unsigned(1)
+        Whether ``rd`` is written.
+    warp, rd : unsigned
+        The warp, and its register that gets the words.
+    pc : unsigned(32)
+        PC of the instruction, for errors.
+    mask : unsigned(threads)
+        Lanes that take part.
+    address, data : ArrayLayout(32, threads)
+        Byte addresses; words of a store, operands of an atomic.
+    compare : ArrayLayout(32, threads)
+        The values that CAS compares with memory.
     """
     lanes = data.ArrayLayout(32, config.threads)
     return data.StructLayout({
@@ -66,8 +88,15 @@ def instruction_layout(config: HardwareConfig):
 
 
 def operation_layout(config: HardwareConfig):
-    """A memory instruction with checked addresses: ``local`` and ``failing`` are the results of
-    :func:`check_address` for each lane, and count for the lanes in ``mask``."""
+    """A memory instruction with checked addresses.
+
+    Members
+    -------
+    of_unit, once, op, amo, size, signed, writes, warp, rd, pc, mask, address, data, compare
+        As in :func:`instruction_layout`.
+    local, failing : unsigned(threads)
+        The results of :func:`check_address` for each lane; they count for the lanes in ``mask``.
+    """
     return data.StructLayout({
         **instruction_layout(config).members,
         "local": config.threads, "failing": config.threads,
@@ -92,12 +121,30 @@ def check_address(config: HardwareConfig, op, size, address):
 def pass_layout(config: HardwareConfig):
     """One pass: lanes of an instruction that access one line, or one row of each bank.
 
-    For stores and atomics, ``data`` holds words at their places in the line or in their banks, and
-    ``mask`` has their bytes. For a load, if lines have sectors, ``mask`` has a byte of each word.
     The operands of an atomic's lanes that access one word are combined. A pass of CAS has one lane,
     and the value to compare with is in the word beside the lane's: the word whose number differs in
-    the lowest bit. ``slot`` is the load's slot in the load queue. ``line`` counts the bank's lines
-    from the start of global memory. ``once`` is as in :func:`instruction_layout`.
+    the lowest bit.
+
+    Members
+    -------
+    op, amo : AccessOp, AmoOp
+        What is done; of an atomic, the operation.
+    wanted : unsigned(1)
+        Whether the old value of an atomic is wanted.
+    once : unsigned(1)
+        As in :func:`instruction_layout`; only with ``load_hints``.
+    slot : unsigned
+        The load's slot in the load queue.
+    lanes : unsigned(threads)
+        The lanes that the pass serves.
+    line : unsigned
+        The line, counted among the bank's lines from the start of global memory.
+    data : line_layout
+        Of stores and atomics: words at their places in the line or in their banks.
+    mask : unsigned(line_bytes)
+        The bytes of these words. For a load, if lines have sectors, a byte of each word.
+    rows : ArrayLayout(row_bits, line_words)
+        The row of each bank of local memory.
     """
     return data.StructLayout({
         "op": AccessOp, "amo": AmoOp, "wanted": 1,
@@ -110,7 +157,17 @@ def pass_layout(config: HardwareConfig):
 
 
 def loaded_layout(config: HardwareConfig):
-    """A line, or a word of each bank, with the lanes of a load that take their words from it."""
+    """A line, or a word of each bank, with the lanes of a load that take their words from it.
+
+    Members
+    -------
+    slot : unsigned
+        The load's slot in the load queue.
+    lanes : unsigned(threads)
+        Its lanes that take their words from the line.
+    line : line_layout
+        The line.
+    """
     return data.StructLayout({
         "slot": index_bits(config.load_queue), "lanes": config.threads,
         "line": line_layout(config),

@@ -17,9 +17,16 @@ __all__ = ["checks_layout", "core_signature", "fault_layout"]
 
 
 def checks_layout(config: HardwareConfig):
-    """Checks of a launch, beside the errors that always stop it (:class:`hw.registers.Checks`):
-    that ``lanes`` agree, and that the bits of the stack pointer that are set in ``stack`` stay. The
-    lowest of these bits is that of the smallest stack, the highest that of global memory."""
+    """Checks of a launch, beside the errors that always stop it (:class:`hw.registers.Checks`).
+
+    Members
+    -------
+    lanes : unsigned(1)
+        That active lanes agree at branches.
+    stack : unsigned
+        That these bits of the stack pointer stay. The lowest of them is that of the smallest stack,
+        the highest that of global memory.
+    """
     return data.StructLayout({
         "lanes": 1,
         "stack": ceil_log2(config.memory_bytes) - ceil_log2(Checks.LEAST_STACK),
@@ -27,7 +34,19 @@ def checks_layout(config: HardwareConfig):
 
 
 def fault_layout(config: HardwareConfig):
-    """Cause and place of an error. ``lane`` is the lane of a memory access or a stack, else 0."""
+    """Cause and place of an error.
+
+    Members
+    -------
+    cause : Cause
+        What failed.
+    warp, lane : unsigned
+        Where. ``lane`` is the lane of a memory access or a stack, else 0.
+    pc : unsigned(32)
+        PC of the instruction that failed.
+    address : unsigned(32)
+        Memory address, PC, barrier, instruction word or lanes that failed.
+    """
     return data.StructLayout({
         "cause": Cause, "warp": index_bits(config.warps), "lane": index_bits(config.threads),
         "pc": 32, "address": 32,

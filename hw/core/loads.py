@@ -28,9 +28,19 @@ __all__ = ["LoadQueue", "slot_layout", "writeback_layout"]
 
 
 def slot_layout(config: HardwareConfig):
-    """A load as it enters: warp, register and lanes that wait, and for each lane the bank that
-    gives the line, and the place in the line. ``of_unit`` is as in
-    :func:`hw.core.access.instruction_layout`."""
+    """A load as it enters.
+
+    Members
+    -------
+    of_unit, size, signed
+        As in :func:`hw.core.access.instruction_layout`.
+    warp, rd, mask : unsigned
+        Warp, register and lanes that wait.
+    offset : ArrayLayout(line_bits, threads)
+        For each lane the place in the line.
+    bank : ArrayLayout(bank_bits, threads)
+        For each lane the bank that gives the line.
+    """
     return data.StructLayout({
         **({"of_unit": 1} if config.gather_reads else {}),
         "warp": index_bits(config.warps), "rd": 5, "mask": config.threads,

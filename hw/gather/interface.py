@@ -148,7 +148,17 @@ def access_layout(config):
 
 
 def fetched_layout(config):
-    """The data of a load: ``data`` in the lanes of ``mask``, with the load's tag and warp."""
+    """The data of a load.
+
+    Members
+    -------
+    data : ArrayLayout(32, threads)
+        The words.
+    tag, warp : tag_shape, unsigned
+        Of the load.
+    mask : unsigned(threads)
+        The lanes that take part.
+    """
     return data.StructLayout({"data": data.ArrayLayout(32, config.threads),
                               "tag": tag_shape(config), "warp": warp_shape(config),
                               "mask": config.threads})

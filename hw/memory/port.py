@@ -59,9 +59,18 @@ def _of_sector(config, mask, sector):
 def core_tag_layout(config: HardwareConfig):
     """Tag of a request, which leads the answer back to the requester.
 
-    ``core`` is filled in on the way to the L2. In a core, ``bank`` names the bank of the L1.
-    There, ``mshr`` names the miss, or ``slot`` and ``lane`` name the load slot and the lane of an
-    atomic. The SCU has the number after the last core's and uses ``mshr`` freely.
+    Members
+    -------
+    core : unsigned
+        The requester, filled in on the way to the L2. The SCU has the number after the last core's.
+    bank : unsigned
+        The bank of the core's L1.
+    atomic : unsigned(1)
+        Whether ``slot`` and ``lane`` count, and not ``mshr``.
+    mshr : unsigned
+        The miss in the bank. The SCU uses it freely.
+    slot, lane : unsigned
+        The load slot and the lane of an atomic whose old value is wanted.
     """
     mshr = index_bits(config.l1_mshrs // config.l1_banks)
     return data.StructLayout({
@@ -77,12 +86,27 @@ def core_tag_layout(config: HardwareConfig):
 def core_request_layout(config: HardwareConfig):
     """A core's request.
 
-    ``data`` is a line. For ATOMIC, it holds an operand at the place of each word, and ``mask`` has
-    the bytes of the words: of one word, unless the configuration has atomics of whole lines. CAS
-    always has one word. The word beside it, whose number differs in the lowest bit, is the value to
-    compare with. For READ, ``mask`` has bytes of the wanted sectors, and no meaning if lines are
-    not divided. ``once``, only with an SCU or ``load_hints``, says that the line is not wanted
-    again soon.
+    Members
+    -------
+    op : LineOp
+        What is done to the line.
+    amo : AmoOp
+        For ATOMIC: the operation.
+    wanted : unsigned(1)
+        For ATOMIC: whether there is an answer, with the old line.
+    once : unsigned(1)
+        The line is not wanted again soon; only with an SCU or ``load_hints``.
+    line : unsigned
+        The byte address / line size.
+    data : line_layout
+        A line. For ATOMIC, it holds an operand at the place of each word. CAS has one word. The
+        word beside it, whose number differs in the lowest bit, is the value to compare with.
+    mask : unsigned(line_bytes)
+        The bytes that are written. For ATOMIC the bytes of the words: of one word, unless the
+        configuration has atomics of whole lines. For READ, bytes of the wanted sectors, and no
+        meaning if lines are not divided.
+    tag : core_tag_layout
+        Comes back with the answer.
     """
     return data.StructLayout({
         "op": LineOp,
@@ -97,8 +121,15 @@ def core_request_layout(config: HardwareConfig):
 
 
 def core_response_layout(config: HardwareConfig):
-    """The L2's answer to a READ or to a wanted ATOMIC, in any order. ``data`` has any value in
-    sectors that the request does not name."""
+    """The L2's answer to a READ or to a wanted ATOMIC, in any order.
+
+    Members
+    -------
+    tag : core_tag_layout
+        Of the request.
+    data : line_layout
+        The line, with any value in sectors that the request does not name.
+    """
     return data.StructLayout({
         "tag": core_tag_layout(config),
         "data": line_layout(config),
@@ -129,12 +160,22 @@ def memory_tag_bits(config: HardwareConfig):
 
 
 def memory_request_layout(config: HardwareConfig, tag_bits=None):
-    """A request at a memory port of the GPU; ``line`` is the byte address / line size.
+    """A request at a memory port of the GPU. ``tag_bits`` is the width of the tag at a port that
+    the GPU shares with other requesters.
 
-    ``mask`` has the bytes that are written, or for a read those that are wanted: of a GPU, whole
-    sectors, and so whole lines if these are not divided.
-
-    ``tag_bits`` is the width of the tag at a port that the GPU shares with other requesters.
+    Members
+    -------
+    write : unsigned(1)
+        Whether it is a write, which has no answer.
+    line : unsigned
+        The byte address / line size.
+    data : line_layout
+        Of a write: the line.
+    mask : unsigned(line_bytes)
+        The bytes that are written, or for a read those that are wanted: of a GPU, whole sectors,
+        and so whole lines if these are not divided.
+    tag : unsigned(tag_bits)
+        Comes back with the answer.
     """
     return data.StructLayout({
         "write": 1,
@@ -146,8 +187,15 @@ def memory_request_layout(config: HardwareConfig, tag_bits=None):
 
 
 def memory_response_layout(config: HardwareConfig, tag_bits=None):
-    """The memory's answer to a read, in any order; ``tag_bits`` as for the request. Bytes that the
-    request did not want have any value."""
+    """The memory's answer to a read, in any order; ``tag_bits`` as for the request.
+
+    Members
+    -------
+    tag : unsigned(tag_bits)
+        Of the request.
+    data : line_layout
+        The line. Bytes that the request did not want have any value.
+    """
     return data.StructLayout({
         "tag": memory_tag_bits(config) if tag_bits is None else tag_bits,
         "data": line_layout(config),

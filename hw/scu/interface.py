@@ -46,15 +46,27 @@ def read_layout(config: HardwareConfig):
 
 
 def event_layout():
-    """Events of a cycle, for the counters."""
+    """Events of a cycle, for the counters.
+
+    Members
+    -------
+    busy : unsigned(1)
+        An operation is under way.
+    started : unsigned(1)
+        An operation began.
+    elements : unsigned(3)
+        Elements that reached the output.
+    read, written : unsigned(1)
+        A line was requested; a line, whole or in part, was written.
+    looked_up, found : unsigned(3)
+        Elements that were looked up in the hash table; of these, those that were in it.
+    fetched : unsigned(3)
+        Lines of the hash table that were requested.
+    stall_fetch, stall_filter, stall_store, stall_l2 : unsigned(1)
+        The cause for which an operation waits (:data:`hw.stalls.SCU_STALLS`).
+    """
     return data.StructLayout({
-        "busy": 1,              # an operation is under way
-        "started": 1,           # an operation began
-        "elements": 3,          # elements that reached the output
-        "read": 1,              # a line was requested
-        "written": 1,           # a line, whole or in part, was written
-        "looked_up": 3,         # elements that were looked up in the hash table
-        "found": 3,             # these elements that were in the hash table
-        "fetched": 3,           # lines of the hash table that were requested
-        **{f"stall_{name}": 1 for name in SCU_STALLS},      # while an operation is under way
+        "busy": 1, "started": 1, "elements": 3, "read": 1, "written": 1,
+        "looked_up": 3, "found": 3, "fetched": 3,
+        **{f"stall_{name}": 1 for name in SCU_STALLS},
     })

@@ -258,12 +258,14 @@ def test_interrupt(tmp_path):
     assert os.listdir(tmp_path) == []
 
 
-@pytest.mark.parametrize("unit, module", [("weaver", "graphloom_weaver"), ("scu", "graphloom_scu"),
-                                          ("core", "graphloom_core"), ("gpu", "graphloom_gpu")])
-@pytest.mark.sample(2)
+@pytest.mark.parametrize("unit, module", [("l2-bank", "graphloom_l2_bank"), ("scu", "mine")])
 def test_verilog(capsys, tmp_path, unit, module):
-    path = tmp_path / "unit.v"
-    assert main(["verilog", unit, *SMALL, "--set", "scu=1", "-o", str(path)]) == 0
+    path, page, ports = (tmp_path / name for name in ("unit.v", "unit.md", "unit.json"))
+    named = ["--name", "mine", "--svd", str(tmp_path / "unit.svd")] if unit == "scu" else []
+    assert main(["verilog", unit, *SMALL, "--set", "scu=1", "-o", str(path), "--page", str(page),
+                 "--json", str(ports), *named]) == 0
     text = path.read_text()
-    assert f"module {module}(" in text
+    assert f"module {module}(" in text and f"# {module}\n" in page.read_text()
+    assert json.loads(ports.read_text())["module"] == module
+    assert (tmp_path / "unit.svd").exists() is (unit == "scu")
     assert str(ROOT) not in text and "site-packages" not in text

@@ -121,14 +121,14 @@ def test_overhead(capsys, tmp_path, monkeypatch):
 
     from synth import overhead, units
     small = {
-        "core": lambda config: units.UNITS["weaver"].component(config.replace(
+        "core": lambda config, _: units.UNITS["weaver"].build(config.replace(
             gather="fsm", warps=1 if config.gather == "none" else 8)),
-        "uncore": lambda config: units.UNITS["weaver"].component(config.replace(
+        "uncore": lambda config, _: units.UNITS["weaver"].build(config.replace(
             warps=1 << config.scu // 2)),
     }
     monkeypatch.setattr(overhead, "UNITS", {
-        name: dataclasses.replace(units.UNITS[name], component=component)
-        for name, component in small.items()})
+        name: dataclasses.replace(units.UNITS[name], make=make)
+        for name, make in small.items()})
     results = tmp_path / "overhead.json"
     assert main(["synth", "overhead", "--preset", "tiny", "--lanes", "1", "--jobs", "1",
                  "--json", str(results)]) == 0

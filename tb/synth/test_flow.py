@@ -48,7 +48,7 @@ def test_needs():
     assert find_unit("scu-4").configure(TINY).scu == 4
     with pytest.raises(ConfigError, match="gather = 'none'"):
         find_unit("weaver").build(TINY.replace(gather="none"))
-    with pytest.raises(UserError, match="'toaster'.* weaver, scu-1"):
+    with pytest.raises(UserError, match="'toaster'.* weaver, .*scu-1"):
         find_unit("toaster")
     with pytest.raises(UserError, match="'asic'.* ecp5-85k"):
         find_device("asic")

@@ -26,7 +26,8 @@ NEAR = (
      "hw/scu/interface.py hw/gather/interface.py sim/dram.py "
      "sim/dram_device.py sim/dram_parts.py",
      "tb/cli/test_commands.py::test_docs_are_up_to_date"),
-    ("hw/units.py", "tb/hw/test_emit.py tb/cli/test_runs.py::test_verilog"),
+    ("hw/units.py hw/flat_ports.py", "tb/hw/test_emit.py tb/cli/test_runs.py::test_verilog "
+     "tb/sw/show/unit tb/hw/test_units.py::test_bench"),
     ("hw/instruction.py hw/gather/instructions.py",
      "tb/hw/test_isa.py tb/hw/core/test_decode.py tb/sw/compile/asm/test_assembler.py "
      "tb/cli/test_commands.py::test_docs_are_up_to_date"),
@@ -183,6 +184,7 @@ NEAR = (
     ("sw/lang/programs/*", "tb/sw/vm/test_reference.py"),
     ("sw/device/link/*", "tb/sw/device/link"),
     ("sw/show/live/*", "tb/sw/show/live/test_server.py tb/sw/show/live/test_export.py"),
+    ("sw/show/unit/*", "tb/sw/show/unit"),
     ("sw/show/report/*", "tb/sw/show/report/test_whole.py tb/sw/show/report "
      "--ignore=tb/sw/show/report/test_pages.py"),
     ("sw/study/reproduce/*", "tb/sw/study/reproduce/test_outcomes.py"),
@@ -315,6 +317,7 @@ WIDE = (
     ("sw/compile/lower/*", _LANGUAGE[1:]), ("sw/compile/*", _KERNELS),
     ("sw/lang/* sw/vm/*.py", _LANGUAGE),
     ("sw/vm/adversary/* sw/vm/cpu/* sw/vm/cuda/*", _MACHINES),
+    ("sw/show/unit/*", ("tb/cli/test_runs.py::test_verilog tb/hw/test_units.py",)),
     ("sw/show/report/*", ("tb/sw/show/report/test_pages.py", "--quick tb/cli")),
     ("sw/show/*.py sw/show/live/*", ("--quick tb/sw/show/live tb/cli",)),
     ("sw/device/link/* sw/device/trace/* checks/course/*",

@@ -1,0 +1,1 @@
+"""The interface of a unit that another design takes: as JSON, as a page, and as SVD."""
