@@ -11,6 +11,7 @@ from hw.link.frames import BAUD
 
 from . import files
 from .commands import app
+from .options import folded, option
 from .records import with_config
 
 
@@ -30,9 +31,21 @@ _KEPT = frozenset(re.findall(r"\w+", """
     """))
 
 
+_INTERFACE = "Interface"
+_CLOCK = "Clock of sdram and link"
+
+
 @app.command("verilog", epilog="Example: graphloom verilog graphpeg --set threads=32 "
              "-o graphpeg.v --page graphpeg.md")
 @with_config()
+@folded("about", [
+    option("json", str, _INTERFACE, "Write ports, fields, operations, registers and memory map.",
+           metavar="FILE.json"),
+    option("page", str, _INTERFACE, "Write a page about them.", metavar="FILE.md"),
+    option("svd", str, _INTERFACE, "Write the registers as CMSIS-SVD.", metavar="FILE.svd")])
+@folded("clock", [
+    option("frequency", float, _CLOCK, "Its frequency.", metavar="MHZ", default=50.0),
+    option("baud", int, _CLOCK, "Bits a second of link.", metavar="N", default=BAUD)])
 def _verilog(
         unit: Annotated[str, typer.Argument(
             metavar="UNIT", help="Unit to write: weaver (the one of the configuration), fsm, scan, "
@@ -41,42 +54,35 @@ def _verilog(
             "--output", "-o", metavar="FILE.v", help="File to write instead of standard "
             "output.")] = None,
         name: Annotated[str | None, typer.Option(
-            "--name", metavar="NAME", help="Name of the module; names of its parts begin with it. ",
+            "--name", metavar="NAME", help="Name of the module; names of its parts begin with it.",
             show_default="graphloom_UNIT")] = None,
         assertions: Annotated[bool, typer.Option(
             "--assertions", help="Keep the unit's assertions. The text is SystemVerilog "
             "then.")] = False,
-        json: Annotated[str | None, typer.Option(
-            "--json", metavar="FILE.json", help="Write ports, fields, operations, registers and "
-            "memory map.")] = None,
-        page: Annotated[str | None, typer.Option(
-            "--page", metavar="FILE.md", help="Write a page about the interface.")] = None,
-        svd: Annotated[str | None, typer.Option(
-            "--svd", metavar="FILE.svd", help="Write the registers as CMSIS-SVD.")] = None,
-        frequency: Annotated[float, typer.Option(
-            "--frequency", metavar="MHZ", help="Clock of sdram and link.")] = 50.0,
-        baud: Annotated[int, typer.Option(
-            "--baud", metavar="N", help="Bits a second of link.")] = BAUD,
         *,
+        about,
+        clock,
         config):
     """Write the Verilog of a unit for a configuration, without assertions.
 
     Each field of a port is a port of its own.
     """
-    files.distinct({"--output": output, "--json": json, "--page": page, "--svd": svd})
-    for path, ends in ((output, None), (json, (".json",)), (page, (".md",)), (svd, (".svd",))):
-        files.check(path, *([ends] if ends else []))
+    files.distinct({"--output": output, "--json": about.json, "--page": about.page,
+                    "--svd": about.svd})
+    files.check(output)
+    for path, ends in ((about.json, ".json"), (about.page, ".md"), (about.svd, ".svd")):
+        files.check(path, (ends,))
 
     from hw.units import UNITS, Clock, verilog
     from sw.show.unit.described import default_name, described
     if unit not in UNITS:
         raise UserError(f"there is no unit {unit!r}; there are {', '.join(UNITS)}")
-    target, clock = UNITS[unit], Clock(frequency, baud)
+    target, clock = UNITS[unit], Clock(clock.frequency, clock.baud)
     module = default_name(target) if name is None else _identifier(name)
     flat = target.flat(config, clock)
     found = described(target, config, clock, module, flat)
-    if svd is not None and not found.registers():
-        raise UserError(f"--svd {svd}: {unit} has no registers; scu and gpu have")
+    if about.svd is not None and not found.registers():
+        raise UserError(f"--svd {printable(about.svd)}: {unit} has no registers; scu and gpu have")
     text = verilog(flat, module, assertions=assertions, header=found.header)
     if output is None:
         print(text, end="" if text.endswith("\n") else "\n")
@@ -84,18 +90,23 @@ def _verilog(
         files.write_text(output, text)
         print(f"{printable(output)}: {module}, configuration {config.name}, "
               f"{len(text.splitlines())} lines")
-    if json is not None:
-        files.write_json(json, found.to_json())
-    if page is not None:
-        from sw.show.unit.page import page as written
-        files.write_text(page, written(found))
-    if svd is not None:
-        from sw.show.unit.svd import svd as registers
-        files.write_text(svd, registers(found, module))
+    _tell(found, about)
+
+
+def _tell(found, about):
+    """Write the files about the interface."""
+    from sw.show.unit.page import page
+    from sw.show.unit.svd import svd
+    if about.json is not None:
+        files.write_json(about.json, found.to_json())
+    if about.page is not None:
+        files.write_text(about.page, page(found))
+    if about.svd is not None:
+        files.write_text(about.svd, svd(found, found.module))
 
 
 def _identifier(name):
     if not re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII) or name in _KEPT:
-        raise UserError(f"--name {name}: must be a letter or _, then letters, digits or _, and no "
-                        "word of Verilog's own")
+        raise UserError(f"--name {printable(name)}: must be a letter or _, then letters, digits or "
+                        "_, and no word of Verilog's own")
     return name

@@ -15,7 +15,7 @@ from sw import __version__
 from .members import member_docs, summary
 
 
-__all__ = ["LICENCE", "Described", "Register", "changes", "default_name", "described"]
+__all__ = ["LICENCE", "Described", "DescribedRegister", "changes", "default_name", "described"]
 
 
 LICENCE = "Apache-2.0"
@@ -35,7 +35,7 @@ _HANDSHAKE = {
 
 
 @dataclasses.dataclass(frozen=True)
-class Register:
+class DescribedRegister:
     """A register, or several at equal distances, of a port with addresses in bytes."""
     name: str
     address: int
@@ -149,7 +149,7 @@ class Described:
                            for each in row.reads if each in "123"],
                  "writes": row.writes, "doc": row.doc} for row in variant.instructions]
 
-    def registers(self) -> list[Register]:
+    def registers(self) -> list[DescribedRegister]:
         """The registers of the unit's register port."""
         if self.unit.name == "scu":
             return _of_scu(0)
@@ -157,17 +157,17 @@ class Described:
             return []
         flags = {registers.Register.CONTROL: registers.Control,
                  registers.Register.STATUS: registers.Status}
-        found = [Register(row.name, int(row), access, doc, flags=_flags(flags.get(row)))
+        found = [DescribedRegister(row.name, int(row), access, doc, flags=_flags(flags.get(row)))
                  for row, (access, doc) in registers.REGISTER_DOCS.items()]
         if self.config.scu:
             found += _of_scu(scu.SCU_BASE, "SCU_")
-        found += [Register(name.upper(), registers.counter_address(name), "r", doc, 64)
+        found += [DescribedRegister(name.upper(), registers.counter_address(name), "r", doc, 64)
                   for name, doc in registers.GPU_COUNTERS.items()]
         return found + [
-            Register(f"CORE%s_{name.upper()}", registers.counter_address(name), "r", doc, 64,
-                     count=self.config.cores, stride=registers.CORE_STRIDE)
+            DescribedRegister(f"CORE%s_{name.upper()}", registers.counter_address(name), "r", doc,
+                              64, count=self.config.cores, stride=registers.CORE_STRIDE)
             for name, doc in registers.CORE_COUNTERS.items()] + [
-            Register("IMEM%s", registers.IMEM_BASE, "w", "a word of instruction memory",
+            DescribedRegister("IMEM%s", registers.IMEM_BASE, "w", "a word of instruction memory",
                      count=self.config.imem_bytes // 4, stride=4)]
 
     def memory_map(self) -> dict[str, int]:
@@ -229,5 +229,6 @@ def _flags(kind) -> dict[str, int]:
 
 def _of_scu(base, prefix=""):
     flags = {scu.ScuRegister.COMMAND: scu.ScuCommand, scu.ScuRegister.STATUS: scu.ScuStatus}
-    return [Register(prefix + row.name, base + row, access, doc, flags=_flags(flags.get(row)))
+    return [DescribedRegister(prefix + row.name, base + row, access, doc,
+                              flags=_flags(flags.get(row)))
             for row, (access, doc) in scu.SCU_REGISTER_DOCS.items()]
