@@ -365,6 +365,6 @@ def test_build_error(tmp_path, monkeypatch):
 
 
 def test_no_trace_port(machine):
-    with pytest.raises(ConfigError, match="trace = False: a trace needs hardware with a trace port"):
+    with pytest.raises(ConfigError, match="trace = False: a trace needs hardware with"):
         machine.start_trace(Tracer([].append))
     machine.start_trace(None)

@@ -168,7 +168,7 @@ class Described:
                               64, count=self.config.cores, stride=registers.CORE_STRIDE)
             for name, doc in registers.CORE_COUNTERS.items()] + [
             DescribedRegister("IMEM%s", registers.IMEM_BASE, "w", "a word of instruction memory",
-                     count=self.config.imem_bytes // 4, stride=4)]
+                              count=self.config.imem_bytes // 4, stride=4)]
 
     def memory_map(self) -> dict[str, int]:
         """{region: its first address} of what programs see, if the unit runs programs."""
