@@ -308,7 +308,7 @@ class ExpressionTranslator(TypedTranslator):
 
     def _is_finished(self, tree):
         return kind_of(tree) == "method" and name_of(tree.children[0]) in self._queues \
-            and tree.children[1] == "finished"
+            and tree.children[1] in ("finished", "finishedNode")
 
     def _chain(self, tree):
         """Methods of the graph and of sets."""
@@ -356,9 +356,11 @@ class ExpressionTranslator(TypedTranslator):
                 return self._at(tree, ast.UnaryOp(ast.Not(), self._name(tree, name)))
             case [("dequeue_ready_set", [], _)]:
                 return self._method(tree, self._name(tree, name), "dequeue", [])
-            case [("finishedNode", _, place)]:
-                self._fail(place, "main knows no priority of a vertex; go on until "
-                           f"{name}.finished(), which leads to the same number at that vertex")
+            case [("finishedNode", [_], place)]:
+                self._source.notes.append(
+                    f"line {place.line}: finishedNode waits for all vertices, as finished does: "
+                    "the number of the vertex is the same, and those of others are final, too")
+                return self._at(tree, ast.UnaryOp(ast.Not(), self._name(tree, name)))
             case [("get_current_priority", _, place)]:
                 self._fail(place, "no priority of a queue is known; keep the number in a variable "
                            "of main, which functions read, and find its vertices by "

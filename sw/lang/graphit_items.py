@@ -159,7 +159,10 @@ class TextItems(Translator):
                 if initial is not None:
                     self._load(initial)
             case "vertexset_type":
-                if initial is not None and not is_method(initial, self.graph, "getVertices"):
+                if kind_of(initial) == "new" and initial.children[0].data == "vertexset_type" \
+                        and not self.all and not self.graph:
+                    self.notes.append("the vertices are those of the run's graph")
+                elif initial is not None and not is_method(initial, self.graph, "getVertices"):
                     self._fail(initial, f"a constant set must be {self.graph or 'edges'}"
                                         ".getVertices()")
                 self.all = str(name)
@@ -189,6 +192,8 @@ class TextItems(Translator):
                 str(title_of(each)) for each in self._exported) + " is not run")
         if self.main is not None:
             self._assigned_constants()
+        if not self.graph and self.all:
+            self.graph = self.fresh("edges")
         if not self.graph:
             at: Any = lark.Token("NAME", "", line=1, column=1)
             self._fail(at, "there is no graph: const edges : edgeset{Edge}(Vertex,Vertex) = "

@@ -429,7 +429,8 @@ end
 # Queues
 
 @pytest.mark.parametrize("condition", ["pq.finished() == false", "not pq.finished()",
-                                       "pq.finished() != true", "false == false"])
+                                       "pq.finished() != true", "pq.finishedNode(4) == false",
+                                       "false == false"])
 def test_queue(condition):
     program = read(f"""
 var start : int = atoi(argv[2]);
@@ -448,6 +449,7 @@ func relax(src : Vertex, dst : Vertex, w : int)
     pq.updatePriorityMin(dst, dist[dst], next);
 end
 """, HEAD.replace("Vertex)", "Vertex,int)", 1))
+    assert [note[:7] for note in program.notes] == ["line 15"] * ("Node" in condition)
     found = reference.run(program, WEIGHTED, start=1).outputs["dist"]
     wanted = reference.run(programs.find("sssp"), WEIGHTED, source=1).outputs["distance"]
     assert found.tolist() == np.minimum(wanted, 2147483647).tolist()
@@ -504,6 +506,10 @@ def test_graph_of_any_argument():
                    head=HEAD.replace("argv[1]", "argv[2]"))
     assert [argument.name for argument in program.arguments] == ["argv1", "b"]
     assert reference.run(program, GRAPH, argv1=4, b=2).outputs["x"][:4].tolist() == [0, 0, 5, 0]
+    program = read("x[1] = vertices.size();", head="element Vertex end const vertices : "
+                   "vertexset{Vertex} = new vertexset{Vertex}(5);\n")
+    assert program.notes == ("the vertices are those of the run's graph",)
+    assert reference.run(program, GRAPH).outputs["x"][1] == COUNT
     program = read("edges = load(argv[1]);", head=HEAD.replace("argv[1]", '"a file.el"'))
     assert program.notes == ('the graph is that of the run, and not "a file.el"',)
 
@@ -619,8 +625,8 @@ REFUSED = [
      X + "const pq : priority_queue{Vertex}(int);", "8:55", "must be 1"),
     ("pq = new priority_queue{Vertex}(int)(false, false, x, 1, 0, true, -1);",
      X + "const pq : priority_queue{Vertex}(int);", "8:67", "begins with one vertex"),
-    ("while pq.finishedNode(3) == false end", X + "const pq : priority_queue{Vertex}(int);", "8:10",
-     "until pq.finished"),
+    ("while pq.finishedNode() == false end", X + "const pq : priority_queue{Vertex}(int);", "8:7",
+     "dequeue_ready_set"),
     ("edges.applyUpdatePriority(f);", X + "const pq : priority_queue{Vertex}(int); func f(a : "
      "Vertex, b : Vertex) pq.updatePrioritySum(b, -1, 1); end", "6:75", "updatePriorityMin"),
     ("var __x : int = 3;", X, "7:5", "begins with __"),
