@@ -119,10 +119,14 @@ class Machine(abc.ABC):
         which is :class:`~sw.lang.facts.Deferred`, has lost a candidate (:mod:`sw.lang.faults`). A
         machine does nothing if its runs are refused before they begin."""
 
-    def state(self) -> Any:
-        """All that decides what follows, but for the host's variables: values that can be compared
-        by ``==``. None if that is not known, or not worth a comparison."""
+    def state(self, values) -> Any:
+        """All that decides what follows, with ``values`` of the host: something for :meth:`is_at`.
+        None if that is not known, or not worth a comparison."""
         return None
+
+    def is_at(self, state, values) -> bool:
+        """Whether all that decides what follows is that of a :meth:`state`."""
+        return False
 
     def make_queue(self, node, waiting, vertices) -> Any:
         """A queue that begins with some vertices: what :meth:`size`, :meth:`join` and
@@ -442,27 +446,28 @@ class _Run(_Numbers):
             raise endless(node.position)
 
     def _while(self, node):
-        """Perform a loop. If the loop counts its rounds, and a state of the machine comes again,
-        whole periods of the states are left out.
+        """Perform a loop. If a state comes again, the loop has no end; if it counts rounds, whole
+        periods of the states are left out.
 
         The state is compared with the state of an earlier round, whose number is the last power of
         two (Brent's algorithm).
         """
-        counter = _counter(self._program, node)
-        earlier, number, done = self._machine.state() if counter else None, 0, 0
+        counter, earlier, number, done = _counter(self._program, node), None, 0, 0
         while self._host(node.condition):
             self._round(node)
             self._block(node.body)
             done += 1
-            if earlier is None or counter is None:
-                continue
-            state = self._machine.state()
-            if state == earlier:
+            values = {name: value for name, value in self._values.items() if name != counter}
+            values |= {(name,): queue.threshold for name, queue in self._queues.items()}
+            if earlier is not None and self._machine.is_at(earlier, values):
+                if counter is None:
+                    raise UserError(f"{node.position}: this loop has no end: all words, sets and "
+                                    f"numbers of round {number} come again in round {done}")
                 left = self._host(node.condition.right) - self._values[counter]
                 self._values[counter] += max(left, 0) // (done - number) * (done - number)
                 earlier = None
             elif done & (done - 1) == 0:
-                earlier, number = state, done
+                earlier, number = self._machine.state(values), done
 
     def _vertices(self, node):
         """The vertices that a new set begins with."""

@@ -49,8 +49,14 @@ class ReferenceMachine(Machine):
         # {(function, vector): whether a vertex has lost a candidate}.
         self._lost = {}
 
-    def state(self):
-        return {name: words.tobytes() for name, words in self._arrays.items()}
+    def state(self, values):
+        return values, {name: words.copy() for name, words in self._arrays.items()}
+
+    def is_at(self, state, values):
+        return all(one.keys() == other.keys() and all(
+            np.array_equal(one[name], other[name]) if isinstance(one[name], np.ndarray)
+            else one[name] == other[name] for name in one)
+            for one, other in zip((values, self._arrays), state))
 
     def make_set(self, vertices):
         if vertices is None:

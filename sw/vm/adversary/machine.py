@@ -59,7 +59,7 @@ class AdversaryMachine(ReferenceMachine):
     def _maybe(self, chance=.5):
         return self._rng.random() < chance
 
-    def state(self):
+    def state(self, values):
         return None             # rounds are not left out: they may differ
 
     # Loops

@@ -24,7 +24,7 @@ def spins(edges: edgeset):
     words = vector(uint, 0)
     x = 0
     while True:
-        x = 1
+        x = x + 1
     return words
 """
 
@@ -42,9 +42,9 @@ def works(edges: edgeset, rounds: uint = 0):
     x = 0
     while x < 1:
         y = 0
-        while y < 1:
+        while y >= 0:
             vertices.apply(grow)
-            y = 0
+            y = y + 1
     return words
 """
 
@@ -83,11 +83,42 @@ def test_a_limit_of_rounds(monkeypatch, machine, text, line):
                                           ("2", "0 - x * x"), ("0.1", "x + x * x")])
 def test_a_limit_of_numbers(machine, start, grows):
     """A number that grows in a loop fills no memory, and one of few bits passes."""
-    text = _SPINS.replace("x = 0", f"x = {start}").replace("x = 1", f"x = {grows}")
+    text = _SPINS.replace("x = 0", f"x = {start}").replace("x = x + 1", f"x = {grows}")
     with pytest.raises(UserError, match=r"^\S+:9:\d+: a number of the host has more than 1000 "):
         machine.run(read_text(text), _GRAPH)
     few = text.replace("while True", "for i in range(4)")
     assert machine.run(read_text(few), _GRAPH).outputs["words"].tolist() == [0, 0, 0]
+
+
+@pytest.mark.parametrize("body, rounds", [
+    ("s = vertices", "1 come again in round 2"),
+    ("edges.from_(s).apply(lower)", "1 come again in round 2"),
+    ("vertices.apply(turn)", "2 come again in round 4")])
+def test_states_that_come_again(body, rounds, tmp_path, capsys):
+    """A loop whose words, sets and numbers come again is refused, and before a device begins."""
+    from sw.cli.main import main
+    path = tmp_path / "again.py"
+    path.write_text("""
+from graphloom import edgeset, program, uint, vector, vertices
+
+@program
+def again(edges: edgeset):
+    words = vector(uint, lambda v: 3)
+    s = vertices
+
+    def lower(src, dst):
+        words[dst].min(words[src])
+
+    def turn(v):
+        words[v] = words[v] ^ 1
+
+    while s:
+        BODY
+    return words
+""".replace("BODY", body))
+    assert main(["run", str(path), "karate", "--preset", "tiny", "--functional"]) == 2
+    assert re.search(rf"again\.py:15:5: this loop has no end: .* of round {rounds}$",
+                     capsys.readouterr().err.strip())
 
 
 @pytest.mark.parametrize("machine", [reference, cpu])
