@@ -35,7 +35,7 @@ class _Group(TyperGroup):
         return super().parse_args(ctx, args)
 
 
-app = App(cls=_Group, help="Synthesize a unit (weaver, scu-1, scu-4, float, core, uncore, gpu) and "
+app = App(cls=_Group, help="Synthesize a unit (weaver, scu-1, float, core, gpu and others) and "
           "show its area on an FPGA and its frequency: synth UNIT. `synth UNIT --help` lists the "
           "options. Or run one of the commands below.", no_args_is_help=True, epilog="Examples: "
           "graphloom synth weaver --seeds 1,2,3; graphloom synth core --no-place --set threads=16")
@@ -62,8 +62,9 @@ _WRITTEN = (
 @folded("written", _WRITTEN, dict)
 def _synth(
         unit: Annotated[str, typer.Argument(
-            metavar="UNIT", help="weaver, scu-1, scu-4, float (floating point of a core), core, "
-            "uncore (the GPU without its cores) or gpu.")],
+            metavar="UNIT", help="weaver (the one of the configuration), fsm, scan, stream, eghw, "
+            "graphpeg, scu-1, scu-4, float (floating point of a core), core, uncore (the GPU "
+            "without its cores), gpu, coalescer, l1, l2-bank, sdram or link.")],
         config,
         device: _Device = "ecp5-85k",
         seeds: Annotated[str, typer.Option(
