@@ -75,6 +75,13 @@ class Node:
     """Base of all nodes."""
     position: Position = dataclasses.field(compare=False, repr=False)  #: The place in the text.
 
+    def __init_subclass__(cls):
+        cls.__hash__ = _hash            # dataclasses leave it
+
+    def __getstate__(self):
+        """The fields alone: hashes, which :func:`once` keeps, are of this process."""
+        return {name: getattr(self, name) for name in _field_names(type(self))}
+
     @once
     def parts(self) -> tuple["Node", ...]:
         """The nodes right below this one, in the order of the fields."""
@@ -102,6 +109,12 @@ class Node:
             if new is not value:
                 changes[name] = new
         return dataclasses.replace(self, **changes) if changes else self
+
+
+@once
+def _hash(node):
+    return hash((type(node), *(getattr(node, field.name) for field in dataclasses.fields(node)
+                               if field.compare)))
 
 
 @functools.cache
@@ -464,11 +477,16 @@ class GraphProgram(Node):
 
     def function(self, name: str) -> Function:
         """The function of that name."""
-        return next(function for function in self.functions if function.name == name)
+        return _by_name(self)[name]
 
     def vector(self, name: str) -> Vector:
         """The vector of that name."""
         return next(vector for vector in self.vectors if vector.name == name)
+
+
+@once
+def _by_name(program):
+    return {function.name: function for function in program.functions}
 
 
 def instructions(body: tuple[Node, ...]) -> Iterator[Node]:

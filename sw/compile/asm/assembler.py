@@ -23,19 +23,20 @@ The lowest active lane decides a branch, so a branch may only be used where all 
 import contextlib
 import functools
 import keyword
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from hw.isa import INSTRUCTIONS, Csr, Instruction, encode
+from hw.isa import Csr, encode
 from hw.operations import Format, Unit
-from hw.disassembler import DYNAMIC, parameters, text
+from hw.disassembler import DYNAMIC, text
+from sw.compile.asm.lines import MNEMONICS, CodeLine, GeneralRegister, Label
 from sw.compile.asm.program import Program
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-__all__ = ["REGISTERS", "ROWS", "AssemblyError", "OutOfReach", "OutOfRegisters", "GeneralRegister",
-           "Label", "Condition", "Assembler", "constant_parts"]
+__all__ = ["AssemblyError", "OutOfReach", "OutOfRegisters", "GeneralRegister", "Label", "Condition",
+           "Assembler", "constant_parts"]
 
 
 class AssemblyError(Exception):
@@ -50,29 +51,6 @@ class OutOfReach(AssemblyError):
     """A kernel is so long that a branch does not reach its label."""
 
 
-class GeneralRegister:
-    """A general-purpose register while it is allocated."""
-    __slots__ = ("number", "name", "live")
-
-    def __init__(self, number, name):
-        self.number, self.name, self.live = number, name, True
-
-    def __repr__(self):
-        return self.name
-
-
-class Label:
-    """A place in the program, known by name before its address is."""
-    __slots__ = ("name", "address")
-
-    def __init__(self, name):
-        self.name = name
-        self.address: int | None = None
-
-    def __repr__(self):
-        return self.name
-
-
 def constant_parts(value):
     """The immediates of LUI and ADDI that together load a 32-bit constant: the upper 20 bits, and
     a number from -2048 to 2047."""
@@ -81,11 +59,11 @@ def constant_parts(value):
     return (value - low) >> 12 & 0xFFFFF, low
 
 
-#: Programs have the same instructions again and again.
-_encoded = functools.lru_cache(maxsize=1 << 14)(encode)
-
-#: The operands that are registers.
-REGISTERS = frozenset(("rd", "rs1", "rs2", "rs3"))
+@functools.lru_cache(maxsize=1 << 14)           # programs have the same instructions often
+def _word(mnemonic, *numbers):
+    """The word of an instruction whose operands have these numbers. Raises ValueError if one is out
+    of range."""
+    return encode(mnemonic.row.name, **dict(zip(mnemonic.names, numbers)))
 
 
 class Condition:
@@ -133,12 +111,6 @@ class _Loop:
         self.end = assembler.label(f"{name}_end")
 
 
-class _Line(NamedTuple):
-    """An instruction: its row of the table, and its operands by name."""
-    row: Instruction
-    operands: dict
-
-
 class Assembler:
     """Collects instructions; :meth:`finish` makes the :class:`Program`."""
 
@@ -147,7 +119,7 @@ class Assembler:
         self._free = list(range(31, 0, -1))
         self._scopes = [[]]
         self._code = []
-        self._labels = {}
+        self._labels, self._counts = {}, {}     # and how many have each name
         self._entries = {}
         self.most_registers = 0
 
@@ -194,12 +166,13 @@ class Assembler:
 
     def label(self, name) -> Label:
         """A label without a place. A name used before gets a number appended."""
-        unique, count = name, 1
+        unique, count = name, self._counts.get(name, 1)
         while unique in self._labels:
             count += 1
             unique = f"{name}_{count}"
-        self._labels[unique] = Label(unique)
-        return self._labels[unique]
+        self._counts[name] = count
+        label = self._labels[unique] = Label(unique)
+        return label
 
     def place(self, label):
         """Give ``label`` the address of the next instruction. A string makes a label and places it.
@@ -230,16 +203,18 @@ class Assembler:
 
     def emit(self, row, **operands):
         """Add one instruction; registers as :class:`GeneralRegister`, targets as Label."""
-        self._add(row, operands)
+        mnemonic = MNEMONICS[row.name]
+        self._add(mnemonic, mnemonic.operands(operands))
 
-    def _add(self, row, operands):
-        for field, value in operands.items():
-            if field in REGISTERS:
+    def _add(self, mnemonic, operands):
+        name = mnemonic.row.name
+        for field, is_register, value in zip(mnemonic.names, mnemonic.are_registers, operands):
+            if is_register:
                 if not isinstance(value, GeneralRegister):
-                    raise AssemblyError(f"{row.name}: {field} is {value!r}, not a register")
+                    raise AssemblyError(f"{name}: {field} is {value!r}, not a register")
                 if not value.live:
-                    raise AssemblyError(f"{row.name}: register {value.name!r} ({field}) was freed")
-        self._code.append(_Line(row, operands))
+                    raise AssemblyError(f"{name}: register {value.name!r} ({field}) was freed")
+        self._code.append(CodeLine(mnemonic, operands))
 
     def li(self, rd, value):
         """Load a 32-bit constant, signed or unsigned, in one or two instructions."""
@@ -390,62 +365,54 @@ class Assembler:
 
     def finish(self) -> Program:
         """Resolve the labels and encode everything."""
-        words, shown = [], []
-        for index, line in enumerate(self._code):
-            word, texts = self._encode(4 * index, line.row, line.operands)
-            words.append(word)
-            shown.append(texts)
+        words = tuple(self._encode(4 * index, line) for index, line in enumerate(self._code))
         labels = {name: label.address for name, label in self._labels.items()
                   if label.address is not None}
         entries = {name: label.address for name, label in self._entries.items()}
-        return Program(tuple(words), entries, labels, tuple(line.row for line in self._code),
-                       tuple(shown))
+        return Program(words, entries, labels, tuple(self._code))
 
-    def _encode(self, address, row, operands):
-        """The word of an instruction, and the texts of its operands."""
-        numbers, shown = {}, {}
-        for field, value in operands.items():
-            if field in REGISTERS:
-                shown[field] = value.name
-                numbers[field] = value.number
-                continue
-            shown[field] = value if isinstance(value, int) else str(value)
-            if isinstance(value, Label):
+    @staticmethod
+    def _encode(address, line):
+        """The word of a line."""
+        mnemonic, numbers = line.mnemonic, []
+        for is_register, value in zip(mnemonic.are_registers, line.operands):
+            if is_register:
+                numbers.append(value.number)
+            elif isinstance(value, Label):
                 if value.address is None:
                     raise AssemblyError(f"label {value.name!r} is used but has no place")
-                relative = row.format in (Format.B, Format.J)
-                value = value.address - address if relative else value.address
-            numbers[field] = int(value)
+                relative = mnemonic.row.format in (Format.B, Format.J)
+                numbers.append(value.address - address if relative else value.address)
+            else:
+                numbers.append(int(value))
         try:
-            return _encoded(row.name, **numbers), shown
+            return _word(mnemonic, *numbers)
         except ValueError as error:
-            far = row.format is Format.B and isinstance(operands["imm"], Label)
+            far = mnemonic.row.format is Format.B and isinstance(line.operands[2], Label)
             raise (OutOfReach if far else AssemblyError)(
-                f"at {address:#06x}: {text(row, operands)}: {error}") from None
+                f"at {address:#06x}: {text(mnemonic.row, line.named)}: {error}") from None
 
 
-#: The instructions, by name.
-ROWS = {row.name: row for row in INSTRUCTIONS}
-
-
-def _method(row):
-    names = parameters(row)
+def _method(mnemonic):
+    row, names = mnemonic.row, mnemonic.names
     # An offset of 0 and the rounding mode of FRM may be left out.
     optional = ((0,) if row.unit in (Unit.LSU, Unit.GATHER) and "imm" in names else
                 (DYNAMIC,) if row.rounds else ())
+    count = len(names)
 
     def method(self, *operands):
-        if optional and len(operands) == len(names) - 1:
+        if len(operands) != count:
             operands += optional
-        if len(operands) != len(names):
-            raise AssemblyError(f"{row.name} takes {', '.join(names) or 'no operands'}; "
-                                f"{len(operands)} given")
-        self._add(row, dict(zip(names, operands)))
+            if len(operands) != count:
+                given = len(operands) - len(optional)
+                raise AssemblyError(f"{row.name} takes {', '.join(names) or 'no operands'}; "
+                                    f"{given} given")
+        self._add(mnemonic, operands)
     method.__name__ = row.name.replace(".", "_") + "_" * keyword.iskeyword(row.name)
     method.__doc__ = f"``{row.name} {', '.join(names)}``: {row.doc}"
     return method
 
 
-for _row in INSTRUCTIONS:
-    _instruction = _method(_row)
+for _mnemonic in MNEMONICS.values():
+    _instruction = _method(_mnemonic)
     setattr(Assembler, _instruction.__name__, _instruction)

@@ -4,11 +4,15 @@
 after.
 """
 
+import functools
+import itertools
+import operator
+
 import numpy as np
 
 from hw.operations import Format, Unit
 from sw.compile.asm.assembler import OutOfRegisters
-from sw.compile.kernels.lines import Constant, Pinned
+from sw.compile.asm.lines import Constant, Pinned
 
 
 __all__ = ["RegisterFlow"]
@@ -35,16 +39,12 @@ def _matrix(rows, count):
 
 
 def _both_ways(rows):
-    """The neighbours of each register in ascending order, from rows of bits that may lack half of
-    the matrix."""
-    if not rows:
-        return []
+    """From rows of bits that may lack half of the matrix, the whole of it, without the diagonal, as
+    rows of 0 and 1."""
     matrix = _matrix(rows, len(rows))
     matrix |= matrix.T
     np.fill_diagonal(matrix, 0)
-    ends = np.cumsum(np.count_nonzero(matrix, axis=1)).tolist()
-    others = np.nonzero(matrix)[1].tolist()
-    return [others[start:end] for start, end in zip([0, *ends], ends)]
+    return matrix
 
 
 class RegisterFlow:
@@ -64,11 +64,10 @@ class RegisterFlow:
         self._colours = colours
         self._lines, self._places = [], {}
         for item in text:
-            if item.row is None:
+            if item.mnemonic is None:
                 self._places[item.label] = len(self._lines)
             else:
                 self._lines.append(item)
-        self._depths = [0] * (len(self._lines) + 1)
         self._number()
         self._blocks()
         self._live()
@@ -93,37 +92,30 @@ class RegisterFlow:
         """The places of the instructions that may follow."""
         line, after = self._lines[index], [index + 1]
         targets = [] if line.target is None else [self._places[line.target]]
-        if line.row.format is Format.B:
+        row = line.mnemonic.row
+        if row.format is Format.B:
             return after + targets
-        if line.row.name == "jal":
+        if row.name == "jal":
             return targets
-        if line.row.name == "jalr" or (line.row.name == "tmc"
-                                       and line.operands["rs1"].number == 0):
+        if row.name == "jalr" or (row.name == "tmc" and line.named["rs1"].number == 0):
             return []
         return after
 
     def _blocks(self):
         """Divide the text into basic blocks."""
-        ends: list[list[int] | None] = [None] * len(self._lines)
+        self._ends = ends = {}
         starts = {0}
         for index, line in enumerate(self._lines):
-            if line.row.control and (line.row.format is Format.B
-                                     or line.row.name in ("jal", "jalr", "tmc")):
+            if line.mnemonic.ends_block:
                 ends[index] = places = [place for place in self._next(index)
                                         if place < len(self._lines)]
                 starts.update((index + 1, *places))
-                for place in places:
-                    if place <= index:
-                        for inside in range(place, index + 1):
-                            self._depths[inside] += 1
         starts = sorted(place for place in starts if place < len(self._lines))
         self._ranges = list(zip(starts, [*starts[1:], len(self._lines)]))
         numbers = {start: number for number, start in enumerate(starts)}
         self._following = []
         for _, end in self._ranges:
-            places = ends[end - 1]
-            if places is None:
-                places = [end] if end < len(self._lines) else []
+            places = ends.get(end - 1, [end] if end < len(self._lines) else [])
             self._following.append([numbers[place] for place in places])
 
     def _live(self):
@@ -131,10 +123,12 @@ class RegisterFlow:
         count = len(self._ranges)
         needs, kills, makes = [0] * count, [0] * count, [0] * count
         for number, (start, end) in enumerate(self._ranges):
-            for index in range(end - 1, start - 1, -1):
-                needs[number] = needs[number] & ~self._firsts[index] | self._uses[index]
-                kills[number] |= self._firsts[index]
-                makes[number] |= self._writes[index]
+            firsts, need = self._firsts[start:end], 0
+            for first, used in zip(reversed(firsts), reversed(self._uses[start:end])):
+                need = need & ~first | used
+            needs[number] = need
+            kills[number] = functools.reduce(operator.or_, firsts)
+            makes[number] = functools.reduce(operator.or_, self._writes[start:end])
         entered, self._behind = [0] * count, [0] * count
         changed = True
         while changed:
@@ -159,44 +153,47 @@ class RegisterFlow:
                         changed = True
 
     def _together(self):
-        """For each register, the registers that must not share its number."""
+        """For each register, registers that must not share its number, as bits. One of two such
+        registers knows of the other, and may know of itself."""
         neighbours = [0] * len(self._registers)
         self._crowds = []
         for number, (start, end) in enumerate(self._ranges):
-            made, mades = self._made[number], []
-            for index in range(start, end):
-                mades.append(made)
-                made |= self._writes[index]
-            live = self._behind[number]
-            for index in range(end - 1, start - 1, -1):
-                written = self._writes[index]
-                made = mades[index - start]
+            lines, writes = slice(start, end), self._writes[start:end]
+            mades = list(itertools.accumulate(writes, operator.or_))
+            before, live = self._made[number], self._behind[number]
+            for written, made, first, used in zip(
+                    reversed(writes), reversed(mades), reversed(self._firsts[lines]),
+                    reversed(self._uses[lines])):
                 if written:
-                    there = live & (made | written) | written
+                    there = live & (before | made) | written
                     if there.bit_count() > self._colours:
                         self._crowds.append(there)
                     while written:
                         bit = written & -written
                         neighbours[bit.bit_length() - 1] |= there
                         written ^= bit
-                live = live & ~self._firsts[index] | self._uses[index]
-        return _both_ways(neighbours)
+                live = live & ~first | used
+        return neighbours
 
     def _costs(self):
         """For each register, the instructions that it costs to keep it in no register; None if it
         must have one."""
-        costs = [0] * len(self._registers)
+        costs, depths = [0] * len(self._registers), [0] * len(self._lines)
+        for index, places in self._ends.items():
+            for place in places:
+                for inside in range(place, index + 1):
+                    depths[inside] += 1
         bound = set()
         for index, line in enumerate(self._lines):
-            weight = _LOOP ** min(self._depths[index], 4)
+            weight = _LOOP ** min(depths[index], 4)
             for bits in (self._uses[index], self._writes[index]):
                 for number in _bits(bits):
                     costs[number] += weight
-            if line.masks or line.row.unit is Unit.WARP:
+            if line.mnemonic.masks or line.mnemonic.row.unit is Unit.WARP:
                 bound.update(line.writes)
-            if line.row.unit is Unit.CROSS:
+            if line.mnemonic.row.unit is Unit.CROSS:
                 # A slot would be loaded in the active lanes only, but a shuffle reads others too.
-                bound.add(line.operands["rs1"])
+                bound.add(line.named["rs1"])
         return [None if register in bound or isinstance(register, Pinned)
                 or (isinstance(register, Constant) and register.kept) else cost
                 for register, cost in zip(self._registers, costs)]
@@ -204,27 +201,32 @@ class RegisterFlow:
     def colour(self):
         """Numbers from 1 on for all registers, as a dict, and the registers that must leave; if
         there are any, the numbers are of no use."""
-        neighbours = self._together()
+        rows = self._together()
         if self._crowds:
             leaving = self._thinned(self._costs())
             if leaving:
                 return {}, leaving
-        order, costs = range(len(neighbours) - 1, -1, -1), None
-        degrees = [len(others) for others in neighbours]
-        if max(degrees, default=0) >= self._colours:
-            order, costs = self._order(neighbours, degrees)
-        colours, bits = [0] * len(neighbours), [0] * len(neighbours)
-        stuck = []
-        for number in reversed(order):
-            used = 1
-            for other in neighbours[number]:
-                used |= bits[other]
-            free = (2 << self._colours) - 1 & ~used
-            if free:
-                colours[number] = colour = self._pick(free)
-                bits[number] = 1 << colour
+        order, neighbours, costs = range(len(rows)), [], None
+        if len(rows) > self._colours:
+            matrix = _both_ways(rows)
+            degrees = matrix.sum(axis=0, dtype=int).tolist()
+            if max(degrees) >= self._colours:
+                neighbours = [row.nonzero()[0].tolist() for row in matrix]
+                order, costs = self._order(neighbours, degrees)
+        # Of each colour: the registers that have it, and those that must not have it.
+        having, barred = [0] * (self._colours + 1), [0] * (self._colours + 1)
+        numbers, stuck = range(1, self._colours + 1), []
+        colours = [0] * len(rows)
+        for register in order:
+            bit, row = 1 << register, rows[register]
+            colour = self._pick(number for number in numbers
+                                if not (row & having[number] or barred[number] & bit))
+            if colour is None:
+                stuck.append(register)
             else:
-                stuck.append(number)
+                colours[register] = colour
+                having[colour] |= bit
+                barred[colour] |= row
         if stuck:
             costs = costs or self._costs()
             leaving = (self._leaves(number, neighbours, costs) for number in stuck)
@@ -232,8 +234,9 @@ class RegisterFlow:
         return dict(zip(self._registers, colours)), []
 
     def _order(self, neighbours, degrees):
-        """The order in which registers leave the graph, and :meth:`_costs` if they were asked for,
-        as a register had to leave that had too many neighbours."""
+        """The order in which registers get colours, the reverse of that in which they leave the
+        graph; and :meth:`_costs` if they were asked for, as a register had to leave that had too
+        many neighbours."""
         left, order, costs = set(range(len(neighbours))), [], None
         easy = [number for number in left if degrees[number] < self._colours]
         while left:
@@ -250,7 +253,7 @@ class RegisterFlow:
                 degrees[other] = degree = degrees[other] - 1
                 if degree == self._colours - 1:
                     easy.append(other)
-        return order, costs
+        return order[::-1], costs
 
     def _thinned(self, costs) -> list:
         """The registers that leave so that nowhere more registers are live than there are: those
@@ -271,9 +274,9 @@ class RegisterFlow:
         return leaving
 
     @staticmethod
-    def _pick(free) -> int:
-        """A number of those whose bits are 1: the smallest."""
-        return (free & -free).bit_length() - 1
+    def _pick(free):
+        """One of the numbers that are free: the first. None if there is none."""
+        return next(free, None)
 
     def _urgency(self, costs, degrees, number):
         """The order in which registers leave: constants first, then what costs least."""

@@ -2,10 +2,9 @@
 
 import dataclasses
 import functools
-import typing
 
 from hw import disassembler
-from hw.instruction import Instruction
+from sw.compile.asm.lines import CodeLine
 
 
 __all__ = ["Program"]
@@ -17,13 +16,12 @@ class Program:
     words: tuple[int, ...]  #: Instruction words, from address 0 on.
     entries: dict[str, int]  #: Address of each kernel's first instruction.
     labels: dict[str, int]  #: Every label that has a place.
-    rows: tuple[Instruction, ...]  #: The row of the table of each word.
-    operands: tuple[dict[str, typing.Any], ...]  #: The operands of each word, by their names.
+    code: tuple[CodeLine, ...]  #: The line of each word.
 
     @functools.cached_property
     def lines(self) -> tuple[str, ...]:
         """Assembly text of each word."""
-        return tuple(map(disassembler.text, self.rows, self.operands))
+        return tuple(disassembler.text(line.mnemonic.row, line.named) for line in self.code)
 
     @property
     def size(self) -> int:

@@ -36,10 +36,10 @@ import dataclasses
 import functools
 
 from hw.isa import Csr
-from sw.compile.asm.assembler import (ROWS, Assembler, AssemblyError, GeneralRegister, Label,
-                                      OutOfRegisters, constant_parts)
+from sw.compile.asm.assembler import Assembler, AssemblyError, OutOfRegisters, constant_parts
 from sw.compile.asm.colouring import RegisterFlow
-from sw.compile.kernels.lines import Constant, Mark, Pinned, RegisterCopy, VirtualLine
+from sw.compile.asm.lines import (MNEMONICS, Constant, Elsewhere, GeneralRegister, Label, Mark,
+                                  Pinned, RegisterCopy, VirtualLine)
 
 
 __all__ = ["VirtualAssembler"]
@@ -49,17 +49,6 @@ __all__ = ["VirtualAssembler"]
 _REACH = 2048
 
 _ZERO = GeneralRegister(0, "zero")
-
-
-@dataclasses.dataclass(frozen=True)
-class _Elsewhere:
-    """A label in another section."""
-    label: Label
-
-    @property
-    def name(self):
-        """The label's name."""
-        return self.label.name
 
 
 @dataclasses.dataclass(frozen=True)
@@ -142,18 +131,18 @@ class VirtualAssembler(Assembler):
     def jump_to_section(self, label, link=None):
         """Jump to a label in another section. ``link``, a kept register, gets the address of the
         next instruction, where a section must begin."""
-        self.jal(link or self.zero, _Elsewhere(label))
+        self.jal(link or self.zero, Elsewhere(label))
 
     def section_address(self, rd, label):
         """rd = the address of a label in another section."""
         self.lui(rd, _AddressPart(label, 0))
         self.addi(rd, rd, _AddressPart(label, 1))
 
-    def _add(self, row, operands):
+    def _add(self, mnemonic, operands):
         try:
-            self._code.append(VirtualLine(row, operands))
+            self._code.append(VirtualLine(mnemonic, operands))
         except AttributeError:
-            super()._add(row, operands)         # says which operand is no register
+            super()._add(mnemonic, operands)    # says which operand is no register
             raise
 
     def _address_of(self, label):
@@ -182,10 +171,7 @@ class VirtualAssembler(Assembler):
             for frame in self._frames:
                 frame.settle(address, stride)
         for item in self._done:
-            if item.row is not None:
-                target = item.operands.get("imm")
-                if isinstance(target, _Elsewhere):
-                    item.operands["imm"] = target.label
+            if item.mnemonic is not None:
                 self._code.append(item)
             elif item.label is not None:
                 item.label.address = self.here
@@ -218,14 +204,14 @@ class _Frame:
         self._threads, self._text = threads, text
         self.slots = {}                     # by register, its number
         self.pointer = self.Pointer(None, "frame")
-        self._late = []                     # operands that settle() completes
+        self._late = []                     # lines that settle() completes
 
     @functools.cached_property
     def _parts(self):
         """The parts in which each register is used."""
         part, parts = 0, {}
         for item in self._text:
-            part += item.row is None and item.label is None
+            part += item.mnemonic is None and item.label is None
             for register in (*item.reads, *item.writes):
                 parts.setdefault(register, set()).add(part)
         return parts
@@ -264,13 +250,14 @@ class _Frame:
         a.csrr(place, Csr.THREAD_ID)
         a.slli(place, place, 2)
         a.add(pointer, pointer, place)
-        self._late = [line.operands for line in a.text[:4]]
+        self._late = a.text[:4]
         return a.text
 
     def settle(self, address, stride):
         """Complete the lines of :meth:`prologue`."""
         for (upper, lower), value in zip((self._late[:2], self._late[2:]), (address, stride)):
-            upper["imm"], lower["imm"] = constant_parts(value)
+            for line, part in zip((upper, lower), constant_parts(value)):
+                line.operands = *line.operands[:-1], part
 
 
 def _allocate(name, text, threads, registers):
@@ -305,7 +292,7 @@ def _without_unread(text):
     while True:
         read = {register for item in text for register in item.reads}
         left = [item for item in text if not (
-            item.writes and item.only_writes and read.isdisjoint(item.writes))]
+            item.writes and item.mnemonic.only_writes and read.isdisjoint(item.writes))]
         if len(left) == len(text):
             return text
         text = left
@@ -314,9 +301,9 @@ def _without_unread(text):
 def _load(register, value):
     """The lines that load a constant."""
     high, low = constant_parts(value)
-    upper = [VirtualLine(ROWS["lui"], {"rd": register, "imm": high})] if high else []
-    return upper + [VirtualLine(ROWS["addi"], {
-        "rd": register, "rs1": register if high else _ZERO, "imm": low})] * bool(low or not high)
+    upper = [VirtualLine(MNEMONICS["lui"], (register, high))] if high else []
+    return upper + [VirtualLine(MNEMONICS["addi"], (register, register if high else _ZERO, low))
+                    ] * bool(low or not high)
 
 
 def _hoisted(text):
@@ -329,7 +316,8 @@ def _hoisted(text):
     labels, branches = {}, []
     uses, part, first_mask, masks = {}, 0, None, {}
     for index, item in enumerate(text):
-        if item.row is None:
+        mnemonic = item.mnemonic
+        if mnemonic is None:
             if item.label is None:
                 part, first_mask = index + 1, None
             else:
@@ -340,10 +328,10 @@ def _hoisted(text):
                 uses.setdefault(register, [index, index, part])[1] = index
                 if uses[register][2] != part:
                     raise AssemblyError(f"constant {register.name!r} is used in two parts")
-        if item.row.control:
+        if mnemonic.row.control:
             if item.target is not None:
                 branches.append((index, item.target))
-            if first_mask is None and item.masks:
+            if first_mask is None and mnemonic.masks:
                 masks[part] = first_mask = index
     for _, label in branches:
         if label not in labels:
@@ -387,15 +375,15 @@ def _rewritten(text, hoisted, recomputed, frame):
         for register in dict.fromkeys([*item.reads, *item.writes]):
             if register in frame.slots:
                 copy = RegisterCopy(register)
-                operands = {"rs1": frame.pointer, "imm": frame.offset(register)}
+                operands = copy, frame.pointer, frame.offset(register)
                 if register in item.reads:
-                    lines.append(VirtualLine(ROWS["lw"], {"rd": copy, **operands}))
+                    lines.append(VirtualLine(MNEMONICS["lw"], operands))
                 if register in item.writes:
-                    after.append(VirtualLine(ROWS["sw"], {"rs2": copy, **operands}))
+                    after.append(VirtualLine(MNEMONICS["sw"], operands))
                 item = item.replaced(register, copy)
         lines.append(item)
         lines += after
     if frame.slots:
-        first = next(index for index, item in enumerate(lines) if item.row is not None)
+        first = next(index for index, item in enumerate(lines) if item.mnemonic is not None)
         lines[first:first] = frame.prologue()
     return lines

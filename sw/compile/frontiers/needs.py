@@ -5,6 +5,7 @@ missing, who lacks it, and who has it. A need asks for an ability of the schedul
 direction, the launch or the program, never for a name, so it holds for all that are added.
 """
 
+import functools
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -73,9 +74,14 @@ def lacks_rows(side) -> str | None:
 def _unable(side, what, able):
     """The reason that a schedule lacks an ability; ``able`` tells which of them have it. Of these
     the ones are named that a comparison has."""
-    known = [schedules.make(name) for name in schedules.names()]
-    names = [str(each.name) for each in known if each.compared and able(each)]
+    names = [str(each.name) for each in _compared() if able(each)]
     return f"schedule {side.schedule.name!r} cannot {what}; {', '.join(names)} can"
+
+
+@functools.cache
+def _compared():
+    """The schedules that a comparison has."""
+    return [each for each in map(schedules.make, schedules.names()) if each.compared]
 
 
 def _visits_set(asker):

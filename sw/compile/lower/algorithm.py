@@ -157,7 +157,10 @@ class _Shared:
             if isinstance(node, ir.ElementStore)))
 
 
-_shared_by = ir.once(_Shared)
+@ir.once
+def _shared_by_runs(program):
+    """What runs of a program share, by what is left of it for their parameters."""
+    return {}
 
 
 class ProgramAlgorithm(ProgramRun):
@@ -289,8 +292,14 @@ class ProgramAlgorithm(ProgramRun):
 
     @of_graph
     def _shared(self):
-        return _shared_by(without_infinite_deltas(
-            specialised(self.program, self._values, self.graph), self._values, self.graph))
+        program, shared = self.program, _shared_by_runs(self.program)
+        left = without_infinite_deltas(
+            specialised(program, self._values, self.graph), self._values, self.graph)
+        key = tuple((node.position, getattr(node, "condition", None), getattr(node, "delta", None))
+                    for node in ir.instructions(left.body))
+        if key not in shared:
+            shared[key] = _Shared(left)
+        return shared[key]
 
     def _group_operators(self, owned, most_made=_MOST_SETS, compared=frozenset()):
         """Find the kernels of operators; the parameters are as of Dependence."""
