@@ -47,6 +47,7 @@ Words of these texts:
 """
 
 import dataclasses
+import typing
 from typing import Any, ClassVar, NamedTuple
 
 from sw.lang import graph_ir as ir
@@ -62,17 +63,22 @@ __all__ = ["SELF", "Access", "AccessSet", "Addressable", "Affine", "Apart", "Ask
 SELF = "v"
 
 
+@typing.dataclass_transform(frozen_default=True, kw_only_default=True)
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Fact:
-    """Base of all facts.
+    """Base of all facts, each of which is a frozen dataclass with named fields.
 
     Attributes
     ----------
     key : str
         The name under which the fact stands in metadata; the class's own.
     """
-    key: ClassVar[str] = ""
+    key: ClassVar[str]
     why: str = dataclasses.field(compare=False)  #: The premisses, in a few words.
+
+    def __init_subclass__(cls, key):
+        cls.key = key
+        dataclasses.dataclass(frozen=True, kw_only=True)(cls)
 
 
 def known(node, kind) -> Any:
@@ -103,11 +109,9 @@ def deferring(loop) -> Any:
 
 # Of reductions
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Identity(Fact):
+class Identity(Fact, key="identity"):
     """Reducing by this word changes no word. So parts of a reduction may be reduced apart, each
     from this word on, and an edge may do nothing by sending it."""
-    key: ClassVar[str] = "identity"
     word: int
 
 
@@ -128,10 +132,8 @@ class Access(NamedTuple):
         return f"{self.kind} {self.vector}[{self.at}]"
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class AccessSet(Fact):
+class AccessSet(Fact, key="accesses"):
     """All that the operator touches; always known."""
-    key: ClassVar[str] = "accesses"
     function: frozenset[Access]  #: By ``apply_f``, or by ``filter`` of a VertexFilter.
     filter: frozenset[Access] = frozenset()  #: By ``to_filter``, at ``dst``.
 
@@ -146,42 +148,35 @@ class AccessSet(Fact):
                               if access.kind != "load" and access.at != place}
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Membership(Fact):
+class Membership(Fact, key="members"):
     """The input set is exactly the vertices at which a predicate is true when the operator begins.
 
     So nobody needs to keep the set, as long as the words and the host's numbers stay. Without this
     fact the set must be kept.
     """
-    key: ClassVar[str] = "members"
     test: tuple[Any, ...]  #: A predicate; () for all vertices.
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Asked(Fact):
+class Asked(Fact, key="asked"):
     """What is ever read of the set that the operator makes, under whatever name.
 
     ``asked`` has ``members`` if an operator goes through it or a queue takes it, ``size`` if its
     size is computed with, ``empty`` if it is only asked whether there are any. An empty ``asked``:
     nobody reads the set. Without this fact, all may be read.
     """
-    key: ClassVar[str] = "asked"
     asked: frozenset[str]
 
 
 # Of operators of edges
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Apart(Fact):
+class Apart(Fact, key="apart"):
     """No vertex is in S and has T true, when O begins.
 
     So a word that O changes at ``dst`` only is a start word at ``src``, racing or not.
     """
-    key: ClassVar[str] = "apart"
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Early(Fact):
+class Early(Fact, key="early"):
     """Loads of these vectors at ``src`` by O may give any racing word, in every round of L. Members
     of S may also wait for a later round of L; functions of L that go through O's result go through
     those whose words have changed, and not through those that wait. All vectors end in the same
@@ -190,12 +185,10 @@ class Early(Fact):
     The number of rounds of L may differ, and S of each round; S's union over all rounds is the
     same. An accepted edge that changes no word needs no other reads.
     """
-    key: ClassVar[str] = "early"
     vectors: frozenset[str]
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Deferred(Fact):
+class Deferred(Fact, key="deferred"):
     """A candidate that O loses (:mod:`sw.lang.faults`) is an error if its vertex is at ``infinity``
     when L ends, and not before. In whatever order O's edges come, and whichever racing words it
     reads at ``src``, L then ends with the same error, or with none. Nothing else in L can fail.
@@ -203,20 +196,16 @@ class Deferred(Fact):
 
     What the language means hangs on this fact, so the interpreter asks for it, too.
     """
-    key: ClassVar[str] = "deferred"
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Superset(Fact):
+class Superset(Fact, key="superset"):
     """O may go through edges of vertices outside of S, too, in every round, where a predicate is
     true at the source by its words of then: they change nothing, or what an edge of S would change
     anyway. Implies :class:`Early`."""
-    key: ClassVar[str] = "superset"
     test: tuple[Any, ...] = ()  #: A predicate; () for all vertices.
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Settles(Fact):
+class Settles(Fact, key="settles"):
     """T is false at a vertex when O begins again in L, once an edge was accepted there (if
     ``functions`` is empty), or once O has changed τ there and the ``functions`` have run over O's
     result. It stays false in L.
@@ -224,12 +213,10 @@ class Settles(Fact):
     ``functions`` are names of functions of vertices that L applies to O's result, in this order.
     If they run at an earlier time (when a vertex is added to the result), T is false from then on.
     """
-    key: ClassVar[str] = "settles"
     functions: tuple[str, ...]
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Suffices(Fact):
+class Suffices(Fact, key="suffices"):
     """Which accepted edges of one destination decide the word there, within one O.
 
     ``edges`` has for each reduction, in the order of ``walk(*function.body)``: ``any`` if any one
@@ -237,12 +224,10 @@ class Suffices(Fact):
     source does; None if all are needed. Loads at ``dst`` give start words. All reductions of the
     function stand under the same conditions, so that one edge performs all or none.
     """
-    key: ClassVar[str] = "suffices"
     edges: tuple[str | None, ...]
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Changes(Fact):
+class Changes(Fact, key="changes"):
     """When an accepted edge changes τ at its destination, so that the vertex is in O's result.
 
     ``by`` is ``certain``: always. So O's result is the destinations of accepted edges. ``addend``:
@@ -253,23 +238,19 @@ class Changes(Fact):
     ``fresh`` says that when O begins, each word of τ is the reduction's identity. So of the
     reductions that change a word, exactly one finds the identity there.
     """
-    key: ClassVar[str] = "changes"
     by: str
     fresh: bool = False
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Closed(Fact):
+class Closed(Fact, key="closed"):
     """In L, T is true at no destination of an edge that leaves a member of S of an earlier round.
 
     So S may have members of earlier rounds of L, whose edges are not accepted: with a stamp, a
     vertex with any smaller stamp.
     """
-    key: ClassVar[str] = "closed"
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Drops(Fact):
+class Drops(Fact, key="drops"):
     """An edge may be left out if another accepted edge with the same ``dst`` and a key that is no
     larger is taken in, by this O or, if ``ever``, by O in an earlier round of L, too.
 
@@ -277,24 +258,20 @@ class Drops(Fact):
     ``value``, the value that the edge brings by ``min``; ``largest value``: by ``max``, so there
     the other key must be no smaller.
     """
-    key: ClassVar[str] = "drops"
     by: str
     ever: bool
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Fails(Fact):
+class Fails(Fact, key="fails_for_ever"):
     """An edge that is refused by older words at ``dst``, of the same run of L, may be left out: it
     would be refused by the words of now, too.
 
     Refused is an edge for which T or a condition is false, or whose values are no improvements:
     reductions by ``+`` always are. Words at ``src`` are as usual, not older.
     """
-    key: ClassVar[str] = "fails_for_ever"
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Sent(Fact):
+class Sent(Fact, key="sent"):
     """The source enters O's function by one expression only.
 
     ``value`` is an expression of ``src``, words at ``src`` and the host's numbers; None if nothing
@@ -303,13 +280,11 @@ class Sent(Fact):
     itself and the weight. A reduction whose value has neither the source nor the weight does not
     count, unless it is of a vector in ``value``.
     """
-    key: ClassVar[str] = "sent"
     value: Any
     form: str
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Needs(Fact):
+class Needs(Fact, key="accept_needs"):
     """What is read to tell whether an edge is accepted, and whether it improves a word; always
     known.
 
@@ -317,13 +292,11 @@ class Needs(Fact):
     vertices' numbers), ``weight``, ``elsewhere``. ``improvement`` is what a test for an improvement
     by the value reads beside it, of the reductions that are no ``+``.
     """
-    key: ClassVar[str] = "accept_needs"
     test: frozenset[str]
     improvement: frozenset[str]
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Void(Fact):
+class Void(Fact, key="void"):
     """Edges that change nothing.
 
     ``itself``: an edge of weight 0 from a vertex to itself, for every vertex. ``source``: words of
@@ -331,7 +304,6 @@ class Void(Fact):
     None if there are none. ``target``: words with which T is false, so that an edge to it does
     nothing; None if there are none.
     """
-    key: ClassVar[str] = "void"
     itself: bool
     source: tuple[tuple[str, int], ...] | None
     target: tuple[tuple[str, int], ...] | None
@@ -356,11 +328,9 @@ class Line(NamedTuple):
         return f"{self.name} = {start} + {self.step} k, changed at {self.place}"
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Affine(Fact):
+class Affine(Fact, key="affine"):
     """Numbers of the host that can be computed from the number of the round. Numbers that L does
     not assign stay, and are not named here; all others that are not named are unknown."""
-    key: ClassVar[str] = "affine"
     lines: tuple[Line, ...]
 
     def line(self, name) -> Line | None:
@@ -389,12 +359,10 @@ class Stamp(NamedTuple):
         return f"{self.vector} = {self.number} + {self.plus}{first} by {self.step}"
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Stamps(Fact):
+class Stamps(Fact, key="stamps"):
     """Vectors that are stamped in L. Of a racing word w in the round with stamp n, the start word
     is w if w < n, else ``never``. So loads of them need no copies, and the old word of an atomic
     ``min`` with n tells exactly one lane that it was the first."""
-    key: ClassVar[str] = "stamps"
     stamps: tuple[Stamp, ...]
 
     def stamp(self, vector) -> Stamp | None:
@@ -402,42 +370,34 @@ class Stamps(Fact):
         return next((stamp for stamp in self.stamps if stamp.vector == vector), None)
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class OneWay(Fact):
+class OneWay(Fact, key="one_way"):
     """Vectors whose words only fall in L, and only rise in L (bits of an ``or`` are only gained,
     so words rise). A vector that L does not write is in neither."""
-    key: ClassVar[str] = "one_way"
     falls: frozenset[str]
     rises: frozenset[str]
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class OrderFree(Fact):
+class OrderFree(Fact, key="order_free"):
     """Every order of calls, and reads of racing words of the vector by all operators of L, end in
     the same words of all vectors that are read behind L. The number of rounds may differ.
 
     The vector's words are then the least vertices of the components of the graph. Only L changes
     it, and what else L changes does not depend on it."""
-    key: ClassVar[str] = "order_free"
     vector: str
 
 
 # Of vectors
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Range(Fact):
+class Range(Fact, key="range"):
     """All words that the vector ever has in a run are in this interval, both ends included. Of
     fixed point and fractions nothing is known; always known otherwise."""
-    key: ClassVar[str] = "range"
     least: int
     most: int
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Addressable(Fact):
+class Addressable(Fact, key="addressable"):
     """The vector has vertices or ``none``, which are only used as an index, compared with other
     vertices, in ``min`` and ``max``, and stored in vectors that are addressable too. So words may
     be addresses, in the order of the vertices' numbers. Vectors of one ``group`` must be addresses
     together."""
-    key: ClassVar[str] = "addressable"
     group: frozenset[str]

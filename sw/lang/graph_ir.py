@@ -29,6 +29,7 @@ import dataclasses
 import functools
 import itertools
 import operator
+import typing
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from typing import Any, ClassVar, TypeAlias
@@ -70,13 +71,18 @@ def once(found: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return kept
 
 
+@typing.dataclass_transform(frozen_default=True, kw_only_default=True)
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Node:
-    """Base of all nodes."""
+    """Base of all nodes, each of which is a frozen dataclass with named fields."""
     position: Position = dataclasses.field(compare=False, repr=False)  #: The place in the text.
 
+    def __hash__(self):
+        return _hash(self)
+
     def __init_subclass__(cls):
-        cls.__hash__ = _hash            # dataclasses leave it
+        cls.__hash__ = Node.__hash__            # dataclasses leave it
+        dataclasses.dataclass(frozen=True, kw_only=True)(cls)
 
     def __getstate__(self):
         """The fields alone: hashes, which :func:`once` keeps, are of this process."""
@@ -139,14 +145,12 @@ def walk(*nodes: Node) -> Iterator[Node]:
 
 # Expressions
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
 class Literal(Node):
     """A number of the text. For the types FIXED and FRACTION it is the number, not its word."""
     value: int | Fraction
     type: Type
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
 class Uniform(Node):
     """A value that the host computes before an operator begins, the same for all calls.
 
@@ -156,14 +160,12 @@ class Uniform(Node):
     type: Type
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
 class Local(Node):
     """A parameter or a local variable of a function."""
     name: str
     type: Type
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
 class VectorLoad(Node):
     """An element of a vector, as it was when the operator began; see docs/language.md for the
     exceptions."""
@@ -172,7 +174,6 @@ class VectorLoad(Node):
     type: Type
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
 class Degree(Node):
     """The number of arcs that leave a vertex, or enter it."""
     vertex: Value
@@ -180,7 +181,6 @@ class Degree(Node):
     type: ClassVar[Type] = Type.UINT
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
 class Unary(Node):
     """``not``, ``~``, ``recip``, or ``uint`` or ``vertex``: the same word with another type."""
     operation: str
@@ -188,7 +188,6 @@ class Unary(Node):
     type: Type
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
 class Binary(Node):
     """An operation of two values."""
     operation: str
@@ -197,7 +196,6 @@ class Binary(Node):
     type: Type
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
 class Select(Node):
     """``then if condition else otherwise``. Only the one that is chosen is evaluated."""
     condition: Value
@@ -208,14 +206,12 @@ class Select(Node):
 
 # Statements of functions
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
 class Let(Node):
     """A local variable gets a value."""
     name: str
     value: Value
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
 class VectorStore(Node):
     """The element of the function's own vertex gets a value."""
     vector: str
@@ -223,7 +219,6 @@ class VectorStore(Node):
     value: Value
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
 class Reduce(Node):
     """An element is combined with a value: ``min``, ``max``, ``+`` or ``or``.
 
@@ -236,7 +231,6 @@ class Reduce(Node):
     metadata: dict = dataclasses.field(default_factory=dict, compare=False)
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
 class Branch(Node):
     """``if``: one of two lists of statements."""
     condition: Value
@@ -244,13 +238,11 @@ class Branch(Node):
     otherwise: tuple[Node, ...]
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
 class Give(Node):
     """The result of a function: of a filter a BOOL, of a summed function a number."""
     value: Value
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
 class Function(Node):
     """A function of an edge (``src``, ``dst``, and maybe ``weight``) or of a vertex."""
     name: str
@@ -287,28 +279,24 @@ class Function(Node):
 
 # Expressions of the host
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
 class HostName(Node):
     """A parameter of the program, or a variable of the host."""
     name: str
     type: Type
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
 class SetSize(Node):
     """The number of vertices in a set or queue."""
     name: str
     type: ClassVar[Type] = Type.WHOLE
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
 class GraphSize(Node):
     """``num_vertices`` or ``num_edges``."""
     count: str
     type: ClassVar[Type] = Type.WHOLE
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
 class VertexSum(Node):
     """The sum of a function over the vertices of a set: WHOLE, or DECIMAL if the function's
     results are fixed."""
@@ -319,14 +307,12 @@ class VertexSum(Node):
 
 # Instructions of the host
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
 class Assign(Node):
     """A variable of the host gets a value. A set that is assigned to another name is moved."""
     name: str
     value: Value
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
 class ElementStore(Node):
     """The host stores an element of a vector."""
     vector: str
@@ -334,14 +320,12 @@ class ElementStore(Node):
     value: Value
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
 class NewVertexSet(Node):
     """A set of some vertices."""
     name: str
     vertices: tuple[Node, ...]
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
 class NewQueue(Node):
     """A queue of vertices, by the word that a vertex has in ``vector``.
 
@@ -353,7 +337,6 @@ class NewQueue(Node):
     vertices: tuple[Node, ...]
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
 class Dequeue(Node):
     """A new set of the vertices that are ready, which leave the queue.
 
@@ -364,7 +347,6 @@ class Dequeue(Node):
     queue: str
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
 class EdgeSetIterator(Node):
     """Calls a function for edges."""
     input_vset: str  #: Sources of the edges; :data:`ALL` for all.
@@ -383,7 +365,6 @@ class EdgeSetIterator(Node):
     metadata: dict = dataclasses.field(default_factory=dict)
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
 class VertexSetIterator(Node):
     """Calls a function for the vertices of a set.
 
@@ -395,7 +376,6 @@ class VertexSetIterator(Node):
     metadata: dict = dataclasses.field(default_factory=dict)
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
 class VertexFilter(Node):
     """A new set of the vertices of a set for which a filter is true."""
     output_vset: str
@@ -404,7 +384,6 @@ class VertexFilter(Node):
     metadata: dict = dataclasses.field(default_factory=dict)
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
 class WhileLoop(Node):
     """A loop while a condition holds.
 
@@ -416,7 +395,6 @@ class WhileLoop(Node):
     metadata: dict = dataclasses.field(default_factory=dict)
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
 class ForLoop(Node):
     """A loop of a number of rounds, which are numbered from 0.
 
@@ -429,7 +407,6 @@ class ForLoop(Node):
     metadata: dict = dataclasses.field(default_factory=dict)
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
 class HostBranch(Node):
     """``if`` of the host."""
     condition: Value
@@ -439,7 +416,6 @@ class HostBranch(Node):
 
 # Programs
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
 class Vector(Node):
     """A word for each vertex."""
     name: str
@@ -449,7 +425,6 @@ class Vector(Node):
     metadata: dict = dataclasses.field(default_factory=dict, compare=False)
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
 class Argument(Node):
     """A parameter of a program."""
     name: str
@@ -457,7 +432,6 @@ class Argument(Node):
     default: int | Fraction | None  #: None if it must be given.
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
 class GraphProgram(Node):
     """A program."""
     name: str
