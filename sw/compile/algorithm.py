@@ -192,6 +192,15 @@ class Operator:
         for edge, each in zip(edges, data):
             self.sum(k, edge, each, None)
 
+    def take(self, k, edge, predicate, otherwise):
+        """The work on one edge of each active lane. Where no edge counts, go to ``otherwise`` with
+        all lanes; ``predicate`` is as of :meth:`~sw.compile.kernels.kernel.Kernel.narrow`."""
+        data, = self.gather(k, [edge])
+        if self.selective(k.task):
+            self.accepts(k, data, predicate)
+            k.narrow(predicate, otherwise)
+        self.sum(k, edge, data, predicate)
+
     def private(self, task) -> dict[str, str]:
         """The reductions by which a lane that owns a vertex collects in registers, by name; empty
         if it does not. :meth:`begin` sets the registers (``k.private``, a

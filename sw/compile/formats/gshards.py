@@ -72,8 +72,9 @@ class _Shards(CompressedRows):
         self.task.buffers.reserve(self.array("src_values"),
                                   self.task.buffers.words(self.array("neighbors")), edges=True)
 
-    def topology_gather(self, k, location, values):
-        self.load_beside(k, "src_values", location, values)
+    def get_edge(self, k, place, edges):
+        super().get_edge(k, place, edges)
+        self.load_beside(k, "src_values", place, [edge.value for edge in edges])
 
     @property
     def sources(self):

@@ -113,7 +113,7 @@ class Layout:
     based : bool
         Whether :meth:`get_edge` must be given the edges' bases.
     gathers : bool
-        Whether it has :meth:`topology_gather`.
+        Whether edges have words that init_topology has gathered for them.
     voids : bool
         Whether it has places without edges, which come up as
         :attr:`~sw.compile.algorithm.Operator.void_edge`.
@@ -251,8 +251,9 @@ class Layout:
             k.shifted(location, location, log2(self.edge_bytes))
 
     def get_edge(self, k, place, edges):
-        """Load the neighbours of the edges from the one at ``place`` on, and their weights if they
-        have registers for them. Their bases are known if it is :attr:`based`.
+        """Load the neighbours of the edges from the one at ``place`` on, and their weights, and the
+        words that init_topology has gathered for them (of their sources, in the algorithm's source
+        array), if they have registers for them. Their bases are known if it is :attr:`based`.
 
         ``place`` is the address of the edge's place (:meth:`to_place`).
         """
@@ -262,7 +263,3 @@ class Layout:
         """Prefetch data that :meth:`get_edge` will load for the edge at ``place``. The edge may be
         ``overread`` edges behind the last."""
 
-    def topology_gather(self, k, location, values):
-        """Load the words that init_topology has gathered for the edges at ``location``. The word of
-        an edge is that of its source in the algorithm's source array."""
-        raise NotImplementedError

@@ -73,8 +73,6 @@ class _Blocks:
             search()
         k.edge_phase(3)
         k.layout.get_edge(k, here, edges)
-        if k.layout.gathers:
-            k.layout.topology_gather(k, here, [edge.value for edge in edges])
         if not k.layout.based:
             search()
         left = None
@@ -126,17 +124,9 @@ class _Blocks:
             algorithm.filter(k, vertex, word, word)
 
     def _one(self, base, here, index, predicate, after):
-        k, a, algorithm = self._k, self._k.a, self._k.algorithm
-        where = a.reg("where")
-        edge = k.edge(base)
-        a.addi(where, here, k.layout.spacing(k) * index)
+        k, where, edge = self._k, self._k.a.reg("where"), self._k.edge(base)
+        k.a.addi(where, here, k.layout.spacing(k) * index)
         k.edge_phase(3)
         k.layout.get_edge(k, where, [edge])
-        if k.layout.gathers:
-            k.layout.topology_gather(k, where, [edge.value])
         k.edge_phase(4)
-        data, = algorithm.gather(k, [edge])
-        if algorithm.selective(k.task):
-            algorithm.accepts(k, data, predicate)
-            k.narrow(predicate, after)
-        algorithm.sum(k, edge, data, predicate)
+        k.algorithm.take(k, edge, predicate, after)
