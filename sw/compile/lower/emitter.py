@@ -18,7 +18,7 @@ from sw.lang.types import WORD, Type
 from sw.vm.evaluate import literal_word
 
 
-__all__ = ["Emitter", "Tracked"]
+__all__ = ["Emitter", "Tracked", "degrees"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -31,6 +31,11 @@ class Tracked:
     later: Any = None  #: As of :func:`reduce_word`, if every call has one such atomic.
     fresh: bool = False  #: Whether only the first change of a word is noted.
     marks: bool = False  #: Whether each such reduction changes a word, and there are no words.
+
+
+def degrees(leaving) -> str:
+    """The name of the vertex array of degrees, of arcs that leave vertices or enter them."""
+    return "out_degrees" if leaving else "in_degrees"
 
 
 @ir.once
@@ -88,7 +93,7 @@ class Emitter:
         self._names: dict[str, Any] = {}
         self._guard = None
 
-    def run(self, function, parameters, degrees, into=None) -> Any:
+    def run(self, function, parameters, into=None) -> Any:
         """Emit the body of a function. Returns the register of its result, which may be ``into``,
         or None.
 
@@ -97,40 +102,37 @@ class Emitter:
         function : Function
         parameters : sequence of Vertex or register
             Vertices, and the register of a weight.
-        degrees : callable
-            ``degrees(leaving)``: the vertex array with the degrees.
         """
-        self._bind(function, parameters, degrees)
+        self._bind(function, parameters)
         self._into = into
         self._block(function.body, inner=False)
         return self._result
 
-    def run_tracked(self, function, parameters, degrees, sums, tracked, plain):
+    def run_tracked(self, function, parameters, sums, tracked, plain):
         """As :meth:`run`, of a function of edges: with registers for the reductions of vectors at
         the destination, and with a vector whose changes are noted, or None. The values of ``plain``
         vectors are their words."""
         self._sums, self._tracked, self._plain = sums, tracked, plain
-        self.run(function, parameters, degrees)
+        self.run(function, parameters)
 
-    def expression(self, function, node, parameters, degrees, into=None) -> Any:
+    def expression(self, function, node, parameters, into=None) -> Any:
         """Emit a value of a function, whose other parameters are as of :meth:`run`. Returns its
         register, as :meth:`value` does."""
-        self._bind(function, parameters, degrees)
+        self._bind(function, parameters)
         return self.value(node, into)
 
-    def reduction(self, function, node, parameters, degrees, sums, plain):
+    def reduction(self, function, node, parameters, sums, plain):
         """Emit a Reduce of a function of edges, as :meth:`run_tracked` does for all of them."""
-        self._bind(function, parameters, degrees)
+        self._bind(function, parameters)
         self._sums, self._tracked, self._plain = sums, None, plain
         self._reduce(node)
 
-    def _bind(self, function, parameters, degrees):
+    def _bind(self, function, parameters):
         """The function whose parts are emitted from here on."""
         self._names = dict(zip(function.parameters, parameters))
         self._own = None if function.of_edge else function.parameters[0]
         self._target = function.parameters[1] if function.of_edge else None
         self._stored, self._several = _written(function)
-        self._degrees: Any = degrees
         self._result = None
 
     def _block(self, body, inner):
@@ -300,8 +302,7 @@ class Emitter:
                 return self._known[node]
             case ir.Degree():
                 word = self._a.reg("degree")
-                self._a.lw(word, self._pointer(self._vertex(node.vertex),
-                                               self._degrees(node.leaving)))
+                self._a.lw(word, self._pointer(self._vertex(node.vertex), degrees(node.leaving)))
                 return word
             case ir.Unary():
                 return self._unary(node)

@@ -93,7 +93,7 @@ class Finish:
         known = self._known | {load: collected[load.vector] for load in self._loads(collected)
                                if load.vector not in behind}
         emitter = self._emitter(k, turned ^ self._swapped, known)
-        emitter.run(self.chain, [base], parent.degrees)
+        emitter.run(self.chain, [base])
         for number, (low, high) in self._sums.items():
             self._count(k, base, low, high, emitter.local(sum_name(self._group, number)))
         k.phase(3)

@@ -179,7 +179,7 @@ class VertexKernels:
         known = {load: k.a.reg(load.vector) for load in own_loads(chain, copies)}
         emitter = self._parent.emitter(k, joined(words), copies, turned)
         emitter.load_own(known, vertex)
-        emitter.run(chain, [vertex], self._parent.degrees)
+        emitter.run(chain, [vertex])
         for number, (low, high) in sums.items():
             count(k, low, high, emitter.local(sum_name(group, number)))
 
@@ -208,13 +208,13 @@ class VertexKernels:
             # While the words come: stores that need none, and pointers that are not needed again.
             emitter = parent.emitter(k, words, (), turned, known, places)
             vertex = Vertex(places[arrays[0]], arrays[0])
-            emitter.run(early, [vertex], parent.degrees)
+            emitter.run(early, [vertex])
             if not _needs_vertex(late, known):
                 stored = {array(vector) for vector in late.writes()}
                 for name in arrays:
                     if name not in stored:
                         pointers.advance(name)
-            emitter.run(late, [vertex], parent.degrees)
+            emitter.run(late, [vertex])
 
     def _members(self, k, group, words, vertex, chosen, sums, turned):
         """The work of the members on a vertex."""
@@ -229,7 +229,7 @@ class VertexKernels:
             with inside:
                 if member.on is None:
                     self._load(k, emitter, function, vertex, known, turned)
-                result = emitter.run(function, [vertex], self._parent.degrees)
+                result = emitter.run(function, [vertex])
                 if member.op.kind == WHERE:
                     a.mv(chosen[number], result)
                 elif member.op.kind == TOTAL:

@@ -129,7 +129,7 @@ class EdgeOperator(OperatorChoices):
             emitter = self._emitter(k)
             if data is not None:
                 emitter.know_now(load, data)
-            result = emitter.run(function, [vertex], self._parent.degrees, into)
+            result = emitter.run(function, [vertex], into)
         if result is not into:
             k.a.mv(into, result)
 
@@ -171,14 +171,14 @@ class EdgeOperator(OperatorChoices):
             a.xori(into, into, 1)
 
     def _guard_value(self, k, data, guard, into=None):
-        return data.words.expression(self._function, guard, data.values, self._parent.degrees, into)
+        return data.words.expression(self._function, guard, data.values, into)
 
     def _accepts(self, k, data, into, counts):
         """The test of the other end: ``into`` = 1 if it passes (or does not), else 0."""
         a = k.a
         if data.wants is not None:
             result = data.wants.run(self._filter if counts else _opposite(self._filter),
-                                    [data.neighbor], self._parent.degrees, into)
+                                    [data.neighbor], into)
             if result is not into:
                 a.mv(into, result)
         elif k.input.by_words:
@@ -197,8 +197,8 @@ class EdgeOperator(OperatorChoices):
 
     def collect_at(self, k, data, address):
         reduce, = self._guarded[1].body
-        reduce_word(k, reduce.operation, data.words.expression(
-            self._function, reduce.value, data.values, self._parent.degrees), address)
+        value = data.words.expression(self._function, reduce.value, data.values)
+        reduce_word(k, reduce.operation, value, address)
 
     def _has_value(self, k):
         """Whether an edge that has a value has the word that its source sends."""
@@ -345,8 +345,8 @@ class EdgeOperator(OperatorChoices):
                 for edge, data in zip(edges, found)]
         for data in found:
             for node in self._work(k.task)[0]:
-                data.words.reduction(self._function, node, data.values, self._parent.degrees,
-                                     k.private.words, self._overwritten)
+                data.words.reduction(self._function, node, data.values, k.private.words,
+                                     self._overwritten)
         return found
 
     def _load(self, k, edge, function):
@@ -402,8 +402,7 @@ class EdgeOperator(OperatorChoices):
         source, target = self._ends(k.task, edge)
         plain = self._overwritten | ({self._node.tracking} if certain and self._settles(k.task)
                                      else set())
-        words.run_tracked(function, [source, target, edge.weight], self._parent.degrees,
-                          k.private.words, tracked, plain)
+        words.run_tracked(function, [source, target, edge.weight], k.private.words, tracked, plain)
         if tracked is not None and tracked.changed is not flag:
             k.a.mv(flag, tracked.changed)
 
@@ -504,7 +503,7 @@ class EdgeOperator(OperatorChoices):
         return self._stamped[self._stamp]
 
     def _perform(self, k, number, member, emitter, function, vertex, chosen):
-        result = emitter.run(function, [vertex], self._parent.degrees)
+        result = emitter.run(function, [vertex])
         if member.op.kind != WHERE:
             return
         chosen[number] = k.a.reg("chosen")

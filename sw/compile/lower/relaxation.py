@@ -103,7 +103,7 @@ class Relaxation:
         parameters. ``fits`` says that no sum passes 32 bits, if
         sources are in the operator's set."""
         def expression(node):
-            return words.expression(self.function, node, values, self._parent.degrees)
+            return words.expression(self.function, node, values)
 
         sent = known(self._node, facts.Sent)
         if sent is None or sent.form != "sum" or edge.weight is None or edge.value is not None:
@@ -113,7 +113,7 @@ class Relaxation:
 
     def passes(self, values, words):
         """The registers that are 1 where an edge fulfils the further conditions, else 0."""
-        return [words.expression(self.function, test, values, self._parent.degrees)
+        return [words.expression(self.function, test, values)
                 for test in self._conditions]
 
     def improves(self, k, word, before, into):

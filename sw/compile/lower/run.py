@@ -10,6 +10,7 @@ import numpy as np
 
 from base.errors import UserError
 from sw.compile.algorithm import Algorithm, VertexName
+from sw.compile.lower.emitter import degrees
 from sw.compile.lower.queues import choose_delta
 from sw.lang import graph_ir as ir
 from sw.lang.needs import check_graph
@@ -100,15 +101,10 @@ class ProgramRun(Algorithm):
         """The name of a vector's array."""
         return f"vector_{vector}"
 
-    @staticmethod
-    def degrees(leaving) -> str:
-        """The name of the array of degrees."""
-        return "out_degrees" if leaving else "in_degrees"
-
     @functools.cached_property
     def used_degrees(self) -> list:
         """The arrays of degrees that functions read."""
-        return sorted({self.degrees(node.leaving) for node in ir.walk(*self.program.functions)
+        return sorted({degrees(node.leaving) for node in ir.walk(*self.program.functions)
                        if isinstance(node, ir.Degree)})
 
     @of_graph
