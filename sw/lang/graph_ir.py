@@ -30,9 +30,9 @@ import functools
 import itertools
 import operator
 import typing
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Set
 from fractions import Fraction
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 from sw.lang.types import Position, Type
 
@@ -40,9 +40,9 @@ from sw.lang.types import Position, Type
 __all__ = ["ALL", "Argument", "Assign", "Binary", "Branch", "Degree", "Dequeue", "EdgeSetIterator",
            "ElementStore", "ForLoop", "Function", "Give", "GraphProgram", "GraphSize",
            "HostBranch", "HostName", "Let", "Literal", "Local", "NewQueue", "NewVertexSet", "Node",
-           "Reduce", "Select", "SetSize", "Unary", "Uniform", "Vector", "VectorLoad", "VectorStore",
-           "Value", "VertexFilter", "VertexSetIterator", "VertexSum", "WhileLoop", "instructions",
-           "once", "same", "walk"]
+           "Reduce", "Select", "SetSize", "Touched", "Unary", "Uniform", "Vector", "VectorLoad",
+           "VectorStore", "Value", "VertexFilter", "VertexSetIterator", "VertexSum", "WhileLoop",
+           "instructions", "once", "same", "walk"]
 
 
 #: A node that has a ``type``.
@@ -243,6 +243,19 @@ class Give(Node):
     value: Value
 
 
+class Touched(NamedTuple):
+    """The vectors that a function of vertices touches."""
+    own: Set[str]  #: Reads at its own vertex.
+    others: Set[str]  #: Reads at any other vertex.
+    stores: Set[str]  #: Stores, which are at its own vertex.
+    reduces: Set[str]  #: Reduces, at any vertex.
+
+    @property
+    def writes(self) -> Set[str]:
+        """All that it changes."""
+        return self.stores | self.reduces
+
+
 class Function(Node):
     """A function of an edge (``src``, ``dst``, and maybe ``weight``) or of a vertex."""
     name: str
@@ -264,6 +277,26 @@ class Function(Node):
         """The type of its result; None if it has none."""
         last = self.body[-1] if self.body else None
         return last.value.type if isinstance(last, Give) else None
+
+    def parameter(self, index: Node) -> int | None:
+        """The number of the parameter that an index is, or None."""
+        if isinstance(index, Local) and index.name in self.parameters:
+            return self.parameters.index(index.name)
+        return None
+
+    @once
+    def touched(self) -> Touched:
+        """What it touches; ``own`` is of a function of a vertex."""
+        own, others, stores, reduces = set(), set(), set(), set()
+        for node in walk(*self.body):
+            match node:
+                case VectorLoad():
+                    (own if self.parameter(node.index) == 0 else others).add(node.vector)
+                case VectorStore():
+                    stores.add(node.vector)
+                case Reduce():
+                    reduces.add(node.vector)
+        return Touched(*map(frozenset, (own, others, stores, reduces)))
 
     @once
     def reads(self) -> frozenset[str]:

@@ -1,9 +1,11 @@
 """What an instruction of the host uses: expressions, functions, names and vectors."""
 
 from sw.lang import graph_ir as ir
+from sw.lang.types import Type
 
 
-__all__ = ["CALLED", "assigned", "called", "calls", "choices", "values_of", "written"]
+__all__ = ["CALLED", "assigned", "called", "calls", "choices", "set_names",
+           "values_of", "written"]
 
 
 #: The fields of instructions with the name of a function.
@@ -26,6 +28,20 @@ def values_of(node) -> list:
         case ir.NewQueue():
             return [*node.vertices, *([] if node.delta is None else [node.delta])]
     return []
+
+
+def set_names(*nodes) -> set[str]:
+    """The sets that expressions of the host read."""
+    found = set()
+    for part in ir.walk(*nodes):
+        match part:
+            case ir.SetSize():
+                found.add(part.name)
+            case ir.VertexSum():
+                found.add(part.input_vset)
+            case ir.HostName(type=Type.VERTEXSET):
+                found.add(part.name)
+    return found
 
 
 def choices(node) -> tuple:

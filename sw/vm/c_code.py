@@ -203,8 +203,7 @@ class FunctionCode:
         self.can_fail = False
         self.sums: dict[str, int | None] = {}
         self.losing: dict[str, int] = {}
-        self._stored = {node.vector for node in ir.walk(*function.body)
-                        if isinstance(node, ir.VectorStore)}
+        self._stored = function.touched().stores
 
     # Memory
 
@@ -360,8 +359,7 @@ class FunctionCode:
             case ir.Local():
                 return self._local(node.name)
             case ir.VectorLoad():
-                own = isinstance(node.index, ir.Local) \
-                    and node.index.name == self.function.parameters[0]
+                own = self.function.parameter(node.index) == 0
                 word = self._load(node.vector, self._checked(node, node.index),
                                  own and node.vector in self._stored)
                 if node.vector not in self._facts.stamped:

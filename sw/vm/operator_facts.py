@@ -93,6 +93,5 @@ def _at_sources(program, node, vector):
     if node.to_filter is not None and vector in program.function(node.to_filter).reads():
         return False
     function = program.function(node.apply_f)
-    return all(isinstance(part.index, ir.Local) and part.index.name == function.parameters[0]
-               for part in ir.walk(*function.body)
+    return all(function.parameter(part.index) == 0 for part in ir.walk(*function.body)
                if isinstance(part, ir.VectorLoad) and part.vector == vector)

@@ -90,8 +90,7 @@ class ReferenceMachine(Machine):
         """Perform a function by the words of now. Returns its result, and the words before."""
         function = self._program.function(name)
         before = {vector: self._arrays[vector].copy() for vector in function.writes()}
-        stored = {node.vector for node in ir.walk(*function.body)
-                  if isinstance(node, ir.VectorStore)}
+        stored = function.touched().stores
 
         def load(vector, vertices, own):
             # Only the vertex itself stores its word, but other vertices may reduce it.

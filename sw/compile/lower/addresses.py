@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from sw.compile.lower.dependence import behind_beginning, index_of
+from sw.compile.lower.dependence import behind_beginning
 from sw.lang import facts
 from sw.lang import graph_ir as ir
 from sw.lang.facts import known
@@ -109,7 +109,7 @@ def _fit(program, names):
                         for node in ir.walk(*function.body)]
     indices = [(function, getattr(node, "vertex" if isinstance(node, ir.Degree) else "index", None))
                for function, node in nodes]
-    goes_on = any(index is not None and index_of(function, index) is None
+    goes_on = any(index is not None and function.parameter(index) is None
                   for function, index in indices)
     stored = {node.vector for node in ir.instructions(behind_beginning(program))
               if isinstance(node, ir.ElementStore)} | {

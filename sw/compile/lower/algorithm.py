@@ -37,7 +37,7 @@ from sw.compile.frontiers.pool import Fields, Pool
 from sw.compile.lower import described
 from sw.compile.lower.addresses import Addresses
 from sw.compile.lower.chained import chained
-from sw.compile.lower.dependence import Dependence, behind_beginning, index_of, keeps_copy
+from sw.compile.lower.dependence import Dependence, behind_beginning, keeps_copy
 from sw.compile.lower.emitter import Emitter
 from sw.compile.lower.flags import numbered
 from sw.compile.lower.fuse import EDGES, Groups
@@ -126,7 +126,7 @@ def _collects(program, node):
     function = program.function(node.apply_f)
     return node.input_vset == ir.ALL and node.to_filter is None and node.tracking is None and all(
         isinstance(part, ir.Let) or (isinstance(part, ir.Reduce)
-                                     and index_of(function, part.index) == 1)
+                                     and function.parameter(part.index) == 1)
         for part in function.body)
 
 
@@ -488,7 +488,7 @@ def _check_order(run, task):
     for function in run.program.functions:
         for node in ir.walk(*function.body):
             index = getattr(node, "vertex" if isinstance(node, ir.Degree) else "index", None)
-            if index is not None and index_of(function, index) is None:
+            if index is not None and function.parameter(index) is None:
                 raise UserError(f"format {task.plan.format} orders the vertices anew, and "
                                 f"{function.name} of {run.name} takes a vertex from a word")
 

@@ -13,44 +13,8 @@ from sw.lang.passes.races import start_copies
 from sw.lang.uses import written
 
 
-__all__ = ["Dependence", "Touched", "behind_beginning", "index_of", "keeps_copy", "may_tell",
-           "own_loads", "sum_name", "touched", "word_before"]
-
-
-@dataclasses.dataclass(frozen=True)
-class Touched:
-    """The vectors that a function of vertices touches."""
-    own: frozenset[str]  #: Reads at its own vertex.
-    others: frozenset[str]  #: Reads at any other vertex.
-    stores: frozenset[str]  #: Stores, which are at its own vertex.
-    reduces: frozenset[str]  #: Reduces, at any vertex.
-
-    @property
-    def writes(self):
-        """All that it changes."""
-        return self.stores | self.reduces
-
-
-def index_of(function, index) -> int | None:
-    """The number of the parameter that an index is, or None."""
-    if isinstance(index, ir.Local) and index.name in function.parameters:
-        return function.parameters.index(index.name)
-    return None
-
-
-@ir.once
-def touched(function) -> Touched:
-    """What a function of vertices touches."""
-    own, others, stores, reduces = set(), set(), set(), set()
-    for node in ir.walk(*function.body):
-        match node:
-            case ir.VectorLoad():
-                (own if index_of(function, node.index) == 0 else others).add(node.vector)
-            case ir.VectorStore():
-                stores.add(node.vector)
-            case ir.Reduce():
-                reduces.add(node.vector)
-    return Touched(*map(frozenset, (own, others, stores, reduces)))
+__all__ = ["Dependence", "behind_beginning", "keeps_copy", "may_tell", "own_loads", "sum_name",
+           "word_before"]
 
 
 @ir.once
@@ -128,7 +92,7 @@ class Dependence:
         self.defined, self.marks = {}, frozenset()
         self._order_free = _order_free(program)
         self._stamps = _stamps_of(program)
-        self._touched = {function.name: touched(function) for function in program.functions
+        self._touched = {function.name: function.touched() for function in program.functions
                          if not function.of_edge}
         self._copied: dict[str, set] = {}
         for node in ir.instructions(program.body):
@@ -218,9 +182,8 @@ class Dependence:
 
     def vectors(self, group) -> frozenset:
         """All vectors that the functions of a group touch."""
-        return frozenset(part.vector for member in group for function in self.functions(member.op)
-                         for part in ir.walk(*function.body)
-                         if isinstance(part, ir.VectorLoad | ir.VectorStore | ir.Reduce))
+        return frozenset().union(*(function.reads() | function.writes() for member in group
+                                   for function in self.functions(member.op)))
 
     def chain(self, group, live):
         """A group's functions of all its vertices as one function, without the stores of words that
@@ -315,7 +278,7 @@ class Dependence:
         node = self._edges[group[0].op.what]
         function = self._program.function(node.apply_f)
         read = {part.vector for part in ir.walk(*function.body)
-                if isinstance(part, ir.VectorLoad) and index_of(function, part.index) != 1}
+                if isinstance(part, ir.VectorLoad) and function.parameter(part.index) != 1}
         stores = frozenset().union(*(self._touched[member.op.what].stores for member in group[1:]))
         return frozenset(read - self.copies(node)) & stores
 
@@ -378,7 +341,7 @@ def may_tell(program, node) -> bool:
     the tracked vector are at the destination."""
     function = program.function(node.apply_f)
     return node.tracking is not None and all(
-        index_of(function, part.index) == 1 for part in ir.walk(*function.body)
+        function.parameter(part.index) == 1 for part in ir.walk(*function.body)
         if isinstance(part, ir.Reduce) and part.vector == node.tracking)
 
 

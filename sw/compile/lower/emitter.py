@@ -39,12 +39,10 @@ def degrees(leaving) -> str:
 
 
 @ir.once
-def _written(function):
-    """The vectors that a function stores, and its variables that are written several times."""
+def _several(function):
+    """The variables of a function that are written several times."""
     names = [node.name for node in ir.walk(*function.body) if isinstance(node, ir.Let)]
-    return frozenset(node.vector for node in ir.walk(*function.body)
-                     if isinstance(node, ir.VectorStore)), \
-        frozenset(name for name in names if names.count(name) > 1)
+    return frozenset(name for name in names if names.count(name) > 1)
 
 
 class Emitter:
@@ -132,7 +130,7 @@ class Emitter:
         self._names = dict(zip(function.parameters, parameters))
         self._own = None if function.of_edge else function.parameters[0]
         self._target = function.parameters[1] if function.of_edge else None
-        self._stored, self._several = _written(function)
+        self._stored, self._several = function.touched().stores, _several(function)
         self._result = None
 
     def _block(self, body, inner):

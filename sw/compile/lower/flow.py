@@ -75,7 +75,7 @@ class WordFlow:
                 guarded(unconditional(function, node.tracking)[1])[1]
             changes = start is not None and node.tracking not in read and all(
                 any(part is each for each in accepted)
-                and isinstance(part.index, ir.Local) and part.index.name == function.parameters[1]
+                and function.parameter(part.index) == 1
                 and _changes(part.operation, start, _word(part.value))
                 for part in reduces if part.vector == node.tracking)
             if changes:

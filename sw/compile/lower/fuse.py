@@ -311,16 +311,8 @@ class Groups:
                     _Event("op", part, (_Event("flush", part, after),)),)), *after)
         return after
 
-    def _functions(self, node):
-        names = [getattr(node, field, None)
-                 for field in ("apply_f", "to_filter", "filter", "function")]
-        return [self._program.function(name) for name in names if name is not None]
-
     def _uniforms(self, node):
-        parts = [part for function in self._functions(node) for part in function.body]
-        if isinstance(node, ir.EdgeSetIterator):
-            parts += self._dependence.members(self._numbers[node.position])
-        return [part.value for part in ir.walk(*parts) if isinstance(part, ir.Uniform)]
+        return self._of_op(op_of(node, self._numbers))
 
     # States
 
@@ -411,11 +403,7 @@ class Groups:
 
     def _of_op(self, op):
         """The values of the host that an operator reads."""
-        for node in ir.walk(*self._program.body):
-            if isinstance(node, ir.EdgeSetIterator | ir.VertexSetIterator | ir.VertexFilter
-                          | ir.VertexSum) and op_of(node, self._numbers) == op:
-                return self._uniforms(node)
-        raise AssertionError(f"the program has no {op.name}")
+        return [node.value for node in self._dependence.uniforms(op)]
 
     def _op(self, event, state):
         node, names = event.node, dict(state.names)

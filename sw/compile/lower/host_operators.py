@@ -63,9 +63,6 @@ class HostOperators:
         check(value, self._refuse)
         return value
 
-    def _functions(self, node):
-        return self._dependence.functions(op_of(node, self._parent.numbers))
-
     # Expressions
 
     @staticmethod

@@ -13,9 +13,10 @@ from typing import Any
 from sw.compile.lower.flow import live_before, reachable
 from sw.lang import graph_ir as ir
 from sw.lang.types import Type
+from sw.lang.uses import set_names
 
 
-__all__ = ["HostStep", "set_names", "steps", "threshold"]
+__all__ = ["HostStep", "steps", "threshold"]
 
 
 @dataclasses.dataclass(eq=False)
@@ -143,20 +144,6 @@ class _Steps:
 
 def _assign(name, value, position, after):
     return HostStep("assign", ir.Assign(name=name, value=value, position=position), (), (after,))
-
-
-def set_names(*nodes) -> set[str]:
-    """The sets that expressions of the host read."""
-    found = set()
-    for part in ir.walk(*nodes):
-        match part:
-            case ir.SetSize():
-                found.add(part.name)
-            case ir.VertexSum():
-                found.add(part.input_vset)
-            case ir.HostName(type=Type.VERTEXSET):
-                found.add(part.name)
-    return found
 
 
 def _sets(step, functions):

@@ -18,12 +18,11 @@ from sw.compile.kernels import gathering
 from sw.compile.kernels.distribution import Scan
 from sw.compile.kernels.kernel import Vertex
 from sw.compile.kernels.vertices import each_vertex
-from sw.compile.lower.dependence import (index_of, keeps_copy, own_loads, sum_name,
-                                         word_before)
+from sw.compile.lower.dependence import keeps_copy, own_loads, sum_name, word_before
 from sw.compile.lower.fuse import TOTAL, VERTICES, WHERE
 from sw.compile.lower.host_numbers import SLOTS, THRESHOLD, VERTEX, WORD, load_slot
 from sw.lang import graph_ir as ir
-from sw.lang.passes.chain import certain_loads, reads_elsewhere
+from sw.lang.passes.chain import certain_loads
 
 
 __all__ = ["VertexKernels", "add_total", "count", "joined"]
@@ -186,7 +185,7 @@ class VertexKernels:
     def _goes_over(self, chain):
         """Whether a function may run over the vertices behind the last: it touches no words but
         those of its own vertex, and of vertices that it surely finds in words."""
-        elsewhere = reads_elsewhere(chain)
+        elsewhere = chain.touched().others
         return not any(isinstance(node, ir.Reduce) for node in ir.walk(*chain.body)) and (
             not elsewhere or self._parent.addresses.follows(elsewhere))
 
@@ -416,9 +415,9 @@ def _needs_vertex(function, known):
     """Whether a function of vertices needs its vertex for more than stores that every call makes
     and loads that are ``known``. Others are those that not every call makes."""
     plain = all(isinstance(node, ir.Let | ir.VectorStore) for node in function.body)
-    return not plain or any(index_of(function, part) == 0 for node in function.body
+    return not plain or any(function.parameter(part) == 0 for node in function.body
                             for part in _outside_loads(node.value)) or any(
-        isinstance(part, ir.VectorLoad) and index_of(function, part.index) == 0
+        isinstance(part, ir.VectorLoad) and function.parameter(part.index) == 0
         and part not in known for node in function.body for part in ir.walk(node.value))
 
 

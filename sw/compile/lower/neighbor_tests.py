@@ -11,7 +11,6 @@ import dataclasses
 from typing import Any
 
 from hw.operations import EdgeTest, GatherSetting
-from sw.compile.lower.dependence import index_of
 from sw.lang import facts
 from sw.lang import graph_ir as ir
 from sw.lang.facts import known
@@ -131,7 +130,7 @@ def neighbor_test(conditions, relaxed, node, function, pulls) -> NeighborTest | 
 
 def _of_relaxation(effect, node, function, pulls):
     """An edge improves the word of its destination by the word of its source."""
-    if effect.kind not in ("min", "max") or index_of(function, effect.index) != 1:
+    if effect.kind not in ("min", "max") or function.parameter(effect.index) != 1:
         return None
     worse = ">" if effect.kind == "min" else "<"
     if isinstance(effect.value, ir.Literal | ir.Uniform):
@@ -180,4 +179,4 @@ def _parts(condition):
 
 def _end(node, function):
     """The number of the parameter at which a word is loaded; None if it is none."""
-    return index_of(function, node.index) if isinstance(node, ir.VectorLoad) else None
+    return function.parameter(node.index) if isinstance(node, ir.VectorLoad) else None

@@ -11,7 +11,7 @@ from typing import Any
 
 from sw.compile.algorithm import Operator
 from sw.compile.compaction.lists import noted_bits
-from sw.compile.lower.dependence import index_of, may_tell, own_loads, touched
+from sw.compile.lower.dependence import may_tell, own_loads
 from sw.compile.lower.fuse import EDGES, WHERE, Member, Op
 from sw.compile.lower.machine import first_words
 from sw.compile.lower.neighbor_tests import neighbor_test
@@ -147,9 +147,9 @@ class OperatorChoices(Operator):
     @functools.cached_property
     def identity(self):
         reduce, = self._guarded[1].body if len(self._guarded[1].body) == 1 else (None,)
-        if not isinstance(reduce, ir.Reduce) or index_of(self._function, reduce.index) != 1 \
+        if not isinstance(reduce, ir.Reduce) or self._function.parameter(reduce.index) != 1 \
                 or self._guarded[0] is not None or self._filter is not None or self.has_sets \
-                or any(index_of(self._function, part) == 1 for part in ir.walk(reduce.value)):
+                or any(self._function.parameter(part) == 1 for part in ir.walk(reduce.value)):
             return None
         return known(reduce, facts.Identity).word
 
@@ -423,7 +423,7 @@ class OperatorChoices(Operator):
     def _collected(self):
         """The reductions at the destination, by their vectors."""
         return {node.vector: node.operation for node in ir.walk(*self._guarded[1].body)
-                if isinstance(node, ir.Reduce) and index_of(self._function, node.index) == 1
+                if isinstance(node, ir.Reduce) and self._function.parameter(node.index) == 1
                 and not (self._marks and node.vector == self._node.tracking)}
 
     def _plain(self, task, vector):
@@ -485,13 +485,13 @@ class OperatorChoices(Operator):
         and the members store words that stay the same, and that none of them reads."""
         asked = known(self._node, facts.Asked)
         functions = self._followers(group)
-        stored = frozenset().union(*(touched(function).stores for function in functions))
+        stored = frozenset().union(*(function.touched().stores for function in functions))
         return (asked is not None and "size" not in asked.asked
                 and all(member.op.kind != WHERE for member in group)
                 and all(isinstance(node.value, ir.Literal | ir.Uniform)
                         for function in functions
                         for node in ir.walk(*function.body) if isinstance(node, ir.VectorStore))
-                and not any(touched(function).own & stored for function in functions))
+                and not any(function.touched().own & stored for function in functions))
 
     def _followers(self, group):
         """The functions of the members of a group behind the edges."""
@@ -513,7 +513,7 @@ class OperatorChoices(Operator):
     def _added_stamp(self, group):
         """A vector that the vertices that are added get a stamp in, or None. Then its word tells
         the lane that is the first to add a vertex, which must not read the word from before."""
-        read = frozenset().union(*(touched(function).own for function in self._followers(group)))
+        read = frozenset().union(*(function.touched().own for function in self._followers(group)))
         return next((node.vector for node, _, added in self._stamps(group)
                      if added and node.vector not in read), None)
 
@@ -530,12 +530,12 @@ class OperatorChoices(Operator):
         that the edges need there, unless vertices are in sets."""
         if self.has_sets:
             return self._parent.anchor
-        wants = self._filter if end else None
-        nodes = [node for node in ir.walk(*(wants.body if wants else ()))
-                 if isinstance(node, ir.VectorLoad) and index_of(wants, node.index) == 0]
+        wants = (self._filter,) if end and self._filter is not None else ()
+        nodes = [node for function in wants for node in ir.walk(*function.body)
+                 if isinstance(node, ir.VectorLoad) and function.parameter(node.index) == 0]
         nodes += [node for kind in (ir.VectorLoad, ir.Reduce)
                   for node in ir.walk(*self._function.body) if isinstance(node, kind)
-                  and index_of(self._function, node.index) == end]
+                  and self._function.parameter(node.index) == end]
         names = [node.vector for node in nodes if node.vector not in self._copies]
         if end and task.direction == "pull":
             names = [*self._read_behind(), *names]

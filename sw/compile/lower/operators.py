@@ -14,7 +14,6 @@ import contextlib
 import dataclasses
 from typing import Any
 
-from sw.compile.lower.dependence import index_of
 from sw.compile.lower.emitter import Emitter, Tracked
 from sw.compile.lower.finish import Finish
 from sw.compile.lower.fuse import WHERE
@@ -303,7 +302,7 @@ class EdgeOperator(OperatorChoices):
 
     def expect(self, k, base):
         if k.task.direction == "pull" and any(
-                isinstance(node, ir.Reduce) and index_of(self._function, node.index) == 1
+                isinstance(node, ir.Reduce) and self._function.parameter(node.index) == 1
                 and self._array(node.vector) == base.array
                 for node in ir.walk(*self._guarded[1].body)):
             k.a.lw(k.a.zero, base.reg)
@@ -524,7 +523,7 @@ def _only_load(function):
     """The load of a filter, if it reads one word of its vertex and no other; else None."""
     loads = list(dict.fromkeys(node for node in ir.walk(*function.body)
                                if isinstance(node, ir.VectorLoad)))
-    return loads[0] if len(loads) == 1 and index_of(function, loads[0].index) == 0 else None
+    return loads[0] if len(loads) == 1 and function.parameter(loads[0].index) == 0 else None
 
 
 def _opposite(function):

@@ -8,7 +8,6 @@ of the next superstep.
 
 import dataclasses
 
-from sw.compile.lower.dependence import index_of
 from sw.compile.kernels.reductions import improves, reduce_word
 from sw.lang import facts
 from sw.lang import graph_ir as ir
@@ -84,7 +83,7 @@ class Relaxation:
             if isinstance(part, ir.Local) and part.name == UNKNOWN:
                 return None
             index = getattr(part, "vertex" if isinstance(part, ir.Degree) else "index", None)
-            if index is not None and index_of(function, index) is None:
+            if index is not None and function.parameter(index) is None:
                 return None
         return cls(parent, node, always, function)
 
@@ -92,7 +91,7 @@ class Relaxation:
         """The register with the word that an edge may improve; loads what the edge brings."""
         for load, word in words.known.items():
             if isinstance(load, ir.VectorLoad) and load.vector == self.effect.vector \
-                    and index_of(self.function, load.index) == 1:
+                    and self.function.parameter(load.index) == 1:
                 return word
         before = k.a.reg("before")
         k.a.lw(before, k.pointer(values[1], self._parent.array(self.effect.vector), before))

@@ -9,7 +9,7 @@ import dataclasses
 from sw.lang import graph_ir as ir
 
 
-__all__ = ["certain_loads", "chained", "guarded", "loaded_behind", "may_chain", "reads_elsewhere",
+__all__ = ["certain_loads", "chained", "guarded", "loaded_behind", "may_chain",
            "stored_for_sure", "unconditional", "without_stores"]
 
 
@@ -32,17 +32,10 @@ def loaded_behind(body, stored=()) -> set[str]:
     return found
 
 
-def reads_elsewhere(function):
-    """The vectors that a function of vertices reads at vertices other than its own."""
-    own = function.parameters[0]
-    return {node.vector for node in ir.walk(*function.body) if isinstance(node, ir.VectorLoad)
-            and not (isinstance(node.index, ir.Local) and node.index.name == own)}
-
-
 def may_chain(functions):
     """Whether a vertex may go through all functions before another vertex begins."""
-    return all(not (one.writes() & reads_elsewhere(other)
-                    or other.writes() & reads_elsewhere(one))
+    return all(not (one.writes() & other.touched().others
+                    or other.writes() & one.touched().others)
                for place, one in enumerate(functions) for other in functions[place + 1:])
 
 
@@ -55,8 +48,7 @@ def certain_loads(function):
         waiting += [node.condition] if isinstance(node, ir.Branch) else node.parts()
     while waiting:
         node = waiting.pop(0)
-        if isinstance(node, ir.VectorLoad) and isinstance(node.index, ir.Local) \
-                and node.index.name in function.parameters:
+        if isinstance(node, ir.VectorLoad) and function.parameter(node.index) is not None:
             found[node] = None
         elif isinstance(node, ir.Select):
             waiting.insert(0, node.condition)
@@ -82,8 +74,7 @@ def unconditional(function, tracking):
     else."""
     def whole(node):
         return (isinstance(node, ir.Reduce) and node.vector != tracking
-                and isinstance(node.index, ir.Local)
-                and node.index.name == function.parameters[1]
+                and function.parameter(node.index) == 1
                 and all(part.name in function.parameters[:2] for part in ir.walk(node.value)
                         if isinstance(part, ir.Local)))
 

@@ -3,6 +3,7 @@
 from sw.lang import graph_ir as ir
 from sw.lang.passes.rewrite import changed, marked
 from sw.lang.types import Type
+from sw.lang.uses import calls, set_names, values_of
 
 
 __all__ = ["aliases", "last_reads", "liveness"]
@@ -23,8 +24,7 @@ def liveness(program):
 
 def last_reads(program) -> set[int]:
     """The ``id`` of each operator whose input set is not read again, under whatever name."""
-    sized = {function.name: {part.name for part in ir.walk(*function.body)
-                             if isinstance(part, ir.SetSize)} for function in program.functions}
+    sized = {function.name: set_names(*function.body) for function in program.functions}
     dead: set[int] = set()
     _block(program.body, set(), dead, aliases(program), sized)
     return dead
@@ -43,24 +43,8 @@ def aliases(program) -> dict[str, set[str]]:
 
 def _read(node, sized):
     """The sets that an instruction reads by itself, without the instructions in it."""
-    match node:
-        case ir.WhileLoop() | ir.HostBranch():
-            inside = [node.condition]
-        case ir.ForLoop():
-            inside = [node.count]
-        case ir.Assign():
-            inside = [node.value]
-        case _:
-            inside = []
-    names = {part.name for part in ir.walk(*inside) if isinstance(part, ir.SetSize | ir.HostName)}
-    names |= {part.input_vset for part in ir.walk(*inside) if isinstance(part, ir.VertexSum)}
-    names |= {getattr(node, "input_vset", None)}
-    for field in ("apply_f", "to_filter", "filter"):
-        names |= sized.get(getattr(node, field, None), set())
-    for part in ir.walk(*inside):
-        if isinstance(part, ir.VertexSum):
-            names |= sized[part.function]
-    return names - {None}
+    names = set_names(*values_of(node)) | {getattr(node, "input_vset", None)}
+    return names.union(*(sized[name] for name in calls(node))) - {None}
 
 
 def _written(node):

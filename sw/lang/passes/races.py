@@ -49,7 +49,8 @@ def races(program):
         function, loops = program.function(node.apply_f), around[id(node)]
         free = {fact.vector for loop in loops if (fact := known(loop, OrderFree))}
         if isinstance(node, ir.VertexSetIterator):
-            copies = (_read_elsewhere(function) & function.writes()) - free
+            touched = function.touched()
+            copies = (touched.others | touched.own - touched.stores) & touched.writes - free
             return marked(node, start_copies=tuple(sorted(copies)))
         stamps = known(loops[-1], Stamps) if loops else None
         stamped = {effect.vector: effect.value for effect in effects(function)
@@ -84,13 +85,3 @@ def start_copies(node, racing, owned=False, stored=frozenset()) -> set[str]:
     loads += [(access, filtered if access.at == "dst" else ()) for access in touched.filter]
     return {access.vector for access, right in loads if access.kind == "load"
             and access.vector in written - racing and access.vector not in right}
-
-
-def _read_elsewhere(function):
-    """The vectors that a function of vertices reads at vertices other than its own."""
-    own = function.parameters[0]
-    stored = {node.vector for node in ir.walk(*function.body) if isinstance(node, ir.VectorStore)}
-    return {node.vector for node in ir.walk(*function.body)
-            if isinstance(node, ir.VectorLoad)
-            and not (node.vector in stored and isinstance(node.index, ir.Local)
-                     and node.index.name == own)}

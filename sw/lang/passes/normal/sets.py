@@ -95,8 +95,7 @@ def _with_set(node, name, other):
 
 def _is_own(function):
     """Whether a function of vertices reads and changes words of its own vertex only."""
-    return all(isinstance(part.index, ir.Local) and part.index.name == function.parameters[0]
-               for part in ir.walk(*function.body)
+    return all(function.parameter(part.index) == 0 for part in ir.walk(*function.body)
                if isinstance(part, ir.VectorLoad | ir.VectorStore | ir.Reduce))
 
 
@@ -281,18 +280,11 @@ def _may_merge(first, second):
     """Whether a vertex may go through both functions at once. A function changes a vector in one
     way, so a vector that both change must not be reduced."""
     def elsewhere(function):
-        return {part.vector for part in ir.walk(*function.body)
-                if isinstance(part, ir.Reduce) or (
-                    isinstance(part, ir.VectorLoad) and not (
-                        isinstance(part.index, ir.Local)
-                        and part.index.name == function.parameters[0]))}
+        return function.touched().others | function.touched().reduces
 
     return not (elsewhere(first) & second.writes() or elsewhere(second) & first.writes()
-                or _reduced(first) & second.reads() or _reduced(second) & first.reads())
-
-
-def _reduced(function):
-    return {part.vector for part in ir.walk(*function.body) if isinstance(part, ir.Reduce)}
+                or first.touched().reduces & second.reads()
+                or second.touched().reduces & first.reads())
 
 
 # Results and queues
