@@ -77,7 +77,7 @@ class _Operator(OperatorParts):
                         effect.vector, lambda load, effect=effect: self._after(effect, load)):
                     return Settles(functions=(), why=why(effect.vector, self._node.apply_f))
         name = self._node.output_vset
-        if name is None or self._node.tracking is None or self._block is None:
+        if name is None:
             return None
         # What stands before the operator is performed in the next round, before it begins again.
         place = next(i for i, node in enumerate(self._block) if node is self._node)

@@ -27,6 +27,7 @@ from sw.lang.passes import FACTS
 from sw.lang.predicates import Knowledge, has_unknown, predicate
 from sw.lang.reader import read_text
 from sw.lang.show import shown
+from sw.lang.types import WORD
 from tb.sw.lang.fact_programs import TEXTS, read
 from tb.sw.lang.spelled import analysed
 
@@ -446,6 +447,7 @@ def p(edges: edgeset, most: uint = 9):
     j = vector(uint, 2)
     k = vector(uint, 5)
     m = vector(uint, 5)
+    n = vector(uint, 0)
 
     def f(src, dst):
         a[dst].min(1)
@@ -460,15 +462,19 @@ def p(edges: edgeset, most: uint = 9):
         a[v] = max(a[v], 1) - 1
         k[v] = edges.out_degree(v)
         m[v] = 7 if i[v] == 4 else 6
+        n[v] = limit
 
+    limit = edges.num_vertices
+    if edges.num_edges > 9:
+        limit = infinity
     edges.apply(f)
     vertices.apply(g)
-    return a, b, c, d, e, i, j, k, m
+    return a, b, c, d, e, i, j, k, m, n
 """), after="ranges")
-    found = [known(vector, facts.Range) for vector in program.vectors]
-    assert [(fact.least, fact.most) for fact in (*found[:2], *found[3:])] == [
-        (0, 2), (0, 6), (0, (1 << 32) - 2), (0, 0), (4, 7), (2, 7), (0, (1 << 32) - 2), (5, 7)]
-    assert (found[2].least, found[2].most) == (7, (1 << 32) - 1)
+    found = {vector.name: known(vector, facts.Range) for vector in program.vectors}
+    assert {name: fact and (fact.least, fact.most) for name, fact in found.items()} == {
+        "a": (0, 2), "b": (0, 6), "c": (7, WORD - 1), "d": (0, WORD - 2), "e": (0, 0), "i": (4, 7),
+        "j": (2, 7), "k": (0, WORD - 2), "m": (5, 7), "n": None}
 
 
 #: What operations of numbers give, without the largest words.
