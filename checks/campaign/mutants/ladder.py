@@ -159,7 +159,7 @@ NEAR = (
      "tb/sw/operators/hashing/test_table.py tb/sw/operators/hashing/test_lookup.py"),
     ("sw/compile/kernels/bins.py", "tb/sw/compile/schedules/test_twc.py"),
     ("sw/compile/kernels/tiles.py sw/compile/kernels/resident_tiles.py "
-     "sw/compile/kernels/distribution.py",
+     "sw/compile/kernels/distribution.py sw/compile/kernels/row_search.py",
      "tb/sw/compile/schedules/test_tile.py"),
     ("sw/compile/frontiers/*", "tb/sw/compile/frontiers/test_frontiers.py"),
     ("sw/compile/frontiers/unit_lists.py sw/compile/kernels/gathering.py "

@@ -24,12 +24,13 @@ All edges of a layout are in memory, so places are below 2**31, and signed compa
 """
 
 from hw.isa import Csr
-from sw.compile.kernels.kernel import ANY_LANE, Vertex, log2
+from sw.compile.kernels.kernel import Vertex, log2
+from sw.compile.kernels.row_search import BinarySearch, WalkingSearch
 from sw.compile.options import Choice, Integer
 
 
 __all__ = ["FIND", "UNROLL", "Scan", "Share", "Slices", "SliceTable", "EdgeWork", "at_once", "part",
-           "register", "search", "sums_of_rows"]
+           "register", "sums_of_rows"]
 
 
 #: Options of schedules that share rows.
@@ -258,7 +259,7 @@ class Share:
         own, self.where = Vertex(a.reg("base"), base.array), where
         a.add(where, low, self._lane)
         k.step(limit, (1 - threads) * step, high)
-        finder = {"binary": _Binary, "walk": _Walk}[self._find](k, threads, lasts)
+        finder = {"binary": BinarySearch, "walk": WalkingSearch}[self._find](k, threads, lasts)
         a.blt(where, limit, find)               # all lanes have an edge
         a.place(narrow)
         a.slt(inside, where, high)
@@ -450,90 +451,3 @@ class Slices:
         a.sub(high, high, size)
         a.j(top)
         a.place(done)
-
-
-def search(k, lanes, lasts, place, middle=None):
-    """A register with the lane, and upper bits for ``shfl.idx``, that has a place by binary search.
-
-    Parameters
-    ----------
-    k : Kernel
-    lanes : int
-        Number of lanes to search, a power of two.
-    lasts : GeneralRegister
-        The last place of each lane, which ascends.
-    place : GeneralRegister
-        Below the last place of the last lane, or equal.
-    middle : GeneralRegister, optional
-        ``lasts`` of lane ``lanes // 2 - 1``.
-    """
-    a, step = k.a, lanes // 2
-    row, probe = a.regs("row", "probe")
-    before = k.constant(ANY_LANE, "any_lane")
-    if not step:
-        a.mv(row, before)
-    while step:
-        if middle is not None and step == lanes // 2:
-            a.slt(probe, middle, place)
-        else:
-            if step > 1:
-                a.addi(probe, before, step - 1)
-            a.shfl_idx(probe, lasts, probe if step > 1 else before)
-            a.slt(probe, probe, place)
-        if step > 1:
-            a.slli(probe, probe, log2(step))
-        a.add(row, before, probe)
-        before = row
-        step //= 2
-    return row
-
-
-class _Binary:
-    """The row of a place by binary search in the slice's last places.
-
-    Attributes
-    ----------
-    state : list of GeneralRegister
-        The registers that a lane keeps from one place to the next.
-    """
-    state = ()
-
-    def __init__(self, k, threads, lasts):
-        self._k, self._threads, self._lasts, self._middle = k, threads, lasts, None
-        if threads > 1:
-            self._middle = k.a.reg("middle")
-            k.broadcast(self._middle, lasts, threads // 2 - 1)
-
-    def find(self, where, last):
-        """A register with the row of the place ``where``; ``last`` = the row's last place."""
-        row = search(self._k, self._threads, self._lasts, where, self._middle)
-        self._k.a.shfl_idx(last, self._lasts, row)
-        return row
-
-
-class _Walk:
-    """The row of a place by walking on from the row of the lane's last place; attributes as of
-    :class:`_Binary`."""
-
-    def __init__(self, k, threads, lasts):
-        self._k, self._lasts = k, lasts
-        self._row = k.a.reg("row")
-        k.a.mv(self._row, k.constant(ANY_LANE, "any_lane"))
-        self._last = k.a.reg("walked")
-        k.broadcast(self._last, lasts, 0)
-        self.state = self._row, self._last
-
-    def find(self, where, last):
-        """As of :class:`_Binary`."""
-        a = self._k.a
-        top = a.label("walk")
-        beyond, some = a.regs("beyond", "some_beyond")
-        a.slt(beyond, self._last, where)
-        a.place(top)
-        a.add(self._row, self._row, beyond)
-        a.shfl_idx(self._last, self._lasts, self._row)
-        a.slt(beyond, self._last, where)
-        a.vote_any(some, beyond)
-        a.bnez(some, top)
-        a.mv(last, self._last)
-        return self._row

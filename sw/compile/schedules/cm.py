@@ -11,7 +11,8 @@ import dataclasses
 
 from hw.isa import Csr
 from sw.compile.kernels.distribution import (FIND, UNROLL, Scan, Share, Slices, SliceTable, part,
-                                             register, search, sums_of_rows)
+                                             register, sums_of_rows)
+from sw.compile.kernels.row_search import search
 from sw.compile.kernels.rows import Rows
 from sw.compile.kernels.scope import GROUP
 from sw.compile.schedules.schedule import Schedule
