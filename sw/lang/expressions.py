@@ -292,14 +292,14 @@ class Expressions(HostExpressions):
                for node in ast.walk(tree)):
             return False
         named = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
-        if not named and isinstance(tree, ast.BinOp):
-            # Numbers alone: whole ones are words, but a decimal has its type from its surroundings.
+        if named <= {self.graph} and isinstance(tree, ast.BinOp):
+            # Numbers and sizes: whole ones are words, but a decimal has its type from its
+            # surroundings.
             return any(isinstance(node, ast.Div) or (
                 isinstance(node, ast.Constant) and isinstance(node.value, float))
                 for node in ast.walk(tree))
-        known = (self._host.names.keys() - self.names.keys()) | {self.graph}
-        return bool(named & known) and not isinstance(tree, ast.Attribute) \
-            and named <= known | {"min", "max", "infinity"}
+        known = self._host.names.keys() - self.names.keys()
+        return bool(named & known) and named <= known | {"min", "max", "infinity", self.graph}
 
     def read(self, tree):
         at = place(self.file, tree)
