@@ -457,9 +457,7 @@ class _Run(_Numbers):
             self._round(node)
             self._block(node.body)
             done += 1
-            values = {name: value for name, value in self._values.items() if name != counter}
-            values |= {(name,): queue.threshold for name, queue in self._queues.items()}
-            if earlier is not None and self._machine.is_at(earlier, values):
+            if earlier is not None and self._machine.is_at(earlier, self._deciding(counter)):
                 if counter is None:
                     raise UserError(f"{node.position}: this loop has no end: all words, sets and "
                                     f"numbers of round {number} come again in round {done}")
@@ -467,7 +465,12 @@ class _Run(_Numbers):
                 self._values[counter] += max(left, 0) // (done - number) * (done - number)
                 earlier = None
             elif done & (done - 1) == 0:
-                earlier, number = self._machine.state(values), done
+                earlier, number = self._machine.state(self._deciding(counter)), done
+
+    def _deciding(self, counter):
+        """The host's variables but one, and the thresholds of queues; it keeps their sets alive."""
+        return {name: value for name, value in self._values.items() if name != counter} | {
+            (name,): queue.threshold for name, queue in self._queues.items()}
 
     def _vertices(self, node):
         """The vertices that a new set begins with."""
