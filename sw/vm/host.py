@@ -83,6 +83,9 @@ class Machine(abc.ABC):
     def total(self, node, vset, uniforms) -> int:
         """The sum of the words that the function of a VertexSum gives."""
 
+    def wait(self):  # noqa: B027
+        """Wait for operators that have no result. Raises the error of the first that failed."""
+
     def attach(self, values, evaluate, word):  # noqa: B027
         """A run begins.
 
@@ -111,6 +114,14 @@ class Machine(abc.ABC):
         -------
         int or None
             Operators that were performed; None if the host has to perform the loop.
+        """
+        return None
+
+    def rounds(self, node, values, queues, evaluate, word) -> int | None:
+        """Perform some rounds of a WhileLoop, whose condition is true.
+
+        The parameters are those of :meth:`loop`. Returns the operators that were performed; None
+        if the host has to perform the next round.
         """
         return None
 
@@ -363,7 +374,11 @@ class _Run(_Numbers):
         machine.attach(self._values, self._host, self.word)
         machine.start(bits, {vector.name: self._initial(vector) for vector in program.vectors})
         self._values[ir.ALL] = machine.make_set(None)
-        self._block(program.body)
+        try:
+            self._block(program.body)
+        except UserError:
+            machine.wait()
+            raise
 
     def _initial(self, vector):
         uniforms = {node: self.word(node) for node in ir.walk(vector.initial)
@@ -454,6 +469,11 @@ class _Run(_Numbers):
         """
         counter, earlier, number, done = _counter(self._program, node), None, 0, 0
         while self._host(node.condition):
+            performed = self._machine.rounds(node, self._values, self._queues, self._host,
+                                             self.word)
+            self.operators += performed or 0
+            if performed is not None:
+                continue
             self._round(node)
             self._block(node.body)
             done += 1

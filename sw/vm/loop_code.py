@@ -18,14 +18,15 @@ from sw.lang.uses import assigned
 from sw.vm.host import MOST_ROUNDS, Machine, endless
 
 
-__all__ = ["AGAIN", "ENDLESS", "FAULT", "STOPPED", "FusedLoop", "LoopCode", "LoopEnd",
+__all__ = ["AGAIN", "ENDLESS", "FAULT", "LARGE", "STOPPED", "FusedLoop", "LoopCode", "LoopEnd",
            "LoopMachine", "LoopValues", "Unmade"]
 
 
 #: Results of a loop: of one that a signal stopped, with an exception of Python; of one with too
-#: many rounds, of one that must be entered again, and of one in which an operator failed. The
-#: result is 0 at the end of a loop, and 1 more than the number of a uniform that does not fit.
-STOPPED, ENDLESS, AGAIN, FAULT = -4, -3, -2, -1
+#: many rounds, of one that must be entered again, and of one in which an operator failed; of one
+#: whose next round is too large for it. The result is 0 at the end of a loop, and 1 more than the
+#: number of a uniform that does not fit.
+LARGE, STOPPED, ENDLESS, AGAIN, FAULT = -5, -4, -3, -2, -1
 
 #: Largest number with which a loop may be entered.
 _LARGEST = 1 << 33
@@ -45,6 +46,7 @@ _OPERATIONS = {"+": "({} + {})", "-": "({} - {})", "and": "({} && {})", "or": "(
 class FusedLoop:
     """A loop as a function of C."""
     name: str  #: The function.
+    partly: bool = False  #: Whether it performs rounds of small sets only, and the host the others.
     queues: list[str] = dataclasses.field(default_factory=list)  #: Queues that the loop uses.
     #: Variables of the host that the loop changes, then :data:`_ROUNDS`, and for a ForLoop last
     #: :data:`_NEXT`.
@@ -111,8 +113,25 @@ class LoopMachine(Machine):
 
     def loop(self, node, values, queues, evaluate, word):
         loop = self.loops.get(node.position)
-        given = loop and LoopValues.of(loop, values, evaluate, word)
-        if loop is None or given is None:
+        if loop is None or loop.partly:
+            return None
+        return self._performed(loop, node, values, queues, evaluate, word)
+
+    def rounds(self, node, values, queues, evaluate, word):
+        loop = self.loops.get(node.position)
+        if loop is None or not loop.partly or not self.suits([
+                values[name] for name in loop.sets if name in values]):
+            return None
+        return self._performed(loop, node, values, queues, evaluate, word)
+
+    def suits(self, sets) -> bool:
+        """Whether sets are small enough for a loop that performs rounds of such sets."""
+        return True
+
+    def _performed(self, loop, node, values, queues, evaluate, word):
+        """As :meth:`loop`, and None if no round was performed."""
+        given = LoopValues.of(loop, values, evaluate, word)
+        if given is None:
             return None
         waiting = [queues[name] for name in loop.queues]
         end = self.run_loop(loop, given, [values.get(name, Unmade()) for name in loop.sets],
@@ -126,7 +145,8 @@ class LoopMachine(Machine):
         values |= zip((name for name in loop.sets if name in loop.changed), end.sets)
         if end.result > 0:
             word(loop.checked[end.result - 1])
-        return end.operators
+        rounds = end.numbers[loop.numbers.index(_ROUNDS)]
+        return None if loop.partly and not rounds else end.operators
 
 
 def _number(items, item):
@@ -150,10 +170,12 @@ class LoopCode(abc.ABC):
         The name of the function.
     loop : WhileLoop or ForLoop
         One that ``can_fuse``.
+    partly : bool
+        As of :class:`FusedLoop`, for a WhileLoop.
     """
 
-    def __init__(self, writer, name, loop):
-        self.writer, self.loop, self.fused = writer, loop, FusedLoop(name)
+    def __init__(self, writer, name, loop, partly=False):
+        self.writer, self.loop, self.fused = writer, loop, FusedLoop(name, partly)
         self.queues = {node.name for node in ir.instructions(writer.program.body)
                        if isinstance(node, ir.NewQueue)}
         self._names = assigned(loop)
@@ -207,6 +229,9 @@ class LoopCode(abc.ABC):
 
     #: The expression of whether the loop should return for a while.
     late = "late()"
+
+    #: The expression of whether the sets of the loop are too large for it.
+    large = "false"
 
     #: The expression of the array of uniforms.
     uniforms = "uniforms"
@@ -278,6 +303,8 @@ class LoopCode(abc.ABC):
         inner = indent + "    "
         self._rounds = _number(self.fused.numbers, _ROUNDS)
         leave = f"{inner}if ({self.late}) return leave({AGAIN});\n"
+        if self.fused.partly:
+            leave += f"{inner}if ({self.large}) return leave({LARGE});\n"
         if isinstance(self.loop, ir.ForLoop):
             self.fused.numbers.append(_NEXT)
             place, own = len(self.fused.numbers) - 1, self.fused.numbers.index(self.loop.name)

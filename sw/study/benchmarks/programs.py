@@ -63,7 +63,7 @@ def on_cpu(algorithm, graph, given, repeat) -> dict:
 
 def on_gpu(algorithm, graph, given, repeat, ended=lambda way: None) -> dict:
     """Run a program on the GraphVM cuda under each load balance in each direction and in its own
-    choice of the direction, on the GraphVM cpu, and as CuPy's products, if CuPy is installed.
+    choices, on the GraphVM cpu, and as CuPy's products, if CuPy is installed.
 
     Times of the GraphVM cuda are those of the operators, with launches and waits, and without the
     words that the host computes before. ``ended`` is called with the name of each way that has
@@ -75,12 +75,12 @@ def on_gpu(algorithm, graph, given, repeat, ended=lambda way: None) -> dict:
     found = {"cpu": {"seconds": cpu.whole} | _judged(algorithm, graph, given, cpu.result)}
     ended("cpu")
     every = [(balance, direction) for balance in cuda.SCHEDULES for direction in cuda.DIRECTIONS]
-    for balance, direction in [*every, ("etwc", None)]:
+    for balance, direction in [*every, (None, None)]:
         # With all variants there is one library for all ways.
         way = machines.Times(ready, graph, cuda.CudaMachine(ready, graph, balance, direction,
                                                             every), given)
         machines.in_turn([way], repeat)
-        text = f"{balance} {direction or 'own'}"
+        text = f"{balance} {direction}" if balance else "own"
         found[text] = {"seconds": way.seconds, "same": _same_words(way.result, cpu.result)}
         ended(text)
         del way

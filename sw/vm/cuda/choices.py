@@ -4,10 +4,11 @@ import dataclasses
 
 from base.errors import UserError
 from sw.lang import graph_ir as ir
-from sw.lang.choices import DeduplicationForm, LoadBalance, SetForm
+from sw.lang.choices import DeduplicationForm, SetForm
 from sw.lang.passes.deduplication import changes_once
 from sw.lang.types import LanguageError
 from sw.vm.choices import check_choices, parts
+from sw.vm.operator_facts import of_edges
 
 
 __all__ = ["DIRECTIONS", "SCHEDULES", "CudaChoice", "check_program", "check_variant", "choices"]
@@ -33,18 +34,35 @@ _DEDUPLICATIONS = {DeduplicationForm.MONOTONIC_COUNTERS: "COUNTERS",
 @dataclasses.dataclass(frozen=True)
 class CudaChoice:
     """How an operator of edges runs."""
-    schedule: str  #: One of :data:`SCHEDULES`.
+    given_schedule: str | None  #: One of :data:`SCHEDULES`; None: as the direction has it.
     direction: str | None  #: One of :data:`DIRECTIONS`; None: by the arcs of the input.
     #: ``FUSED``, ``BITMAP`` or ``BOOLMAP``; None: as the direction has it.
     given_creation: str | None
     deduplication: str  #: ``COUNTERS``, ``BITS``, ``BYTES`` or ``NOTHING``.
     members_shift: int  #: How the input of pull is marked: 3 for bits, 0 for bytes.
     size: int | None  #: Vertices of a block; None without EdgeBlocking.
+    owned: bool  #: Whether pull changes only words of the row's own vertex.
 
     @property
     def directions(self) -> tuple[str, ...]:
         """The directions that may be taken."""
         return DIRECTIONS if self.direction is None else (self.direction,)
+
+    def schedule(self, direction: str, fused: bool = False, even: bool = False) -> str:
+        """One of :data:`SCHEDULES`, or in a fused loop ``spread``. If nobody chose, all threads of
+        push have equally many edges, so that one vertex with many is no trouble. So they have in
+        pull, unless one thread reduces the words of a row at its end, or no row of the graph is
+        long (``even``)."""
+        if self.given_schedule is not None or self.size is not None:
+            return self.given_schedule or "etwc"
+        if direction == "pull":
+            return "etwc" if self.owned or even else "strict"
+        return "spread" if fused else "strict"
+
+    @property
+    def own(self) -> bool:
+        """Whether nobody chose a load balance or a direction."""
+        return self.given_schedule is None and self.direction is None
 
     def creation(self, direction: str) -> str:
         """How the result is made: if nobody chose, push appends to a queue while it goes through
@@ -60,26 +78,28 @@ def check_variant(schedule: str, direction: str) -> None:
         raise UserError(f"direction {direction!r} must be one of {', '.join(DIRECTIONS)}")
 
 
-def choices(node, schedule=None, direction=None) -> list[CudaChoice]:
+def choices(program, node, schedule=None, direction=None) -> list[CudaChoice]:
     """The choices of an EdgeSetIterator: two for a hybrid schedule, of which the second is for
     large inputs.
 
     Parameters
     ----------
+    program : GraphProgram
+        After the passes up to :data:`sw.lang.passes.CHOSEN`.
     node : EdgeSetIterator
     schedule, direction : str, optional
         In place of the operator's own.
     """
-    found = []
+    found, owned = [], of_edges(program, node, pull=True).owned
     for metadata in parts(node):
-        form = metadata.get("output_representation")
+        form, balance = metadata.get("output_representation"), metadata.get("load_balance")
         strategy = metadata.get("deduplication_strategy") or DeduplicationForm.MONOTONIC_COUNTERS
         found.append(CudaChoice(
-            schedule or str(metadata.get("load_balance") or LoadBalance.ETWC),
+            schedule or (balance and str(balance)),
             direction or metadata.get("direction"), form and _CREATIONS[form],
             _DEDUPLICATIONS[strategy] if metadata.get("apply_deduplication", True) else "NOTHING",
             0 if metadata.get("pull_input_frontier") is SetForm.BOOLMAP else 3,
-            metadata["blocking_size"] if metadata.get("edge_blocking") else None))
+            metadata["blocking_size"] if metadata.get("edge_blocking") else None, owned))
     return found
 
 
@@ -97,7 +117,7 @@ def check_program(program, schedule=None, direction=None) -> None:
         if not (isinstance(node, ir.EdgeSetIterator) and node.tracking is not None):
             continue
         once = changes_once(program.function(node.apply_f), node.tracking)
-        for choice in choices(node, schedule, direction):
+        for choice in choices(program, node, schedule, direction):
             if choice.deduplication == "NOTHING" and not once and any(
                     choice.creation(each) == "FUSED" for each in choice.directions):
                 raise LanguageError(

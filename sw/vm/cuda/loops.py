@@ -17,6 +17,9 @@ from sw.vm.loop_code import FAULT, LoopCode
 __all__ = ["CudaLoop", "LoopWords"]
 
 
+#: Whether CTAs sum chunks of the rows of `strict` before it begins.
+_CHUNKED = "grid.call.queue && grid.call.count > CHUNKS"
+
 _KERNEL = string.Template("""
 __global__ void __launch_bounds__(CTA) kernel_$name(
         const __grid_constant__ Call given, Loop *loop, int64_t *state,
@@ -29,6 +32,7 @@ $kept        }
     const auto unused = [&](word *other = nullptr) {
         return places.unused(Set{other, 0}$sets);
     };
+    const auto large = [&]() { return false$larger; };
 $body    leave(0);
 }
 
@@ -76,7 +80,7 @@ class LoopWords:
 class CudaLoop(LoopCode):
     """Writes one loop: its kernel, and the function that launches it."""
 
-    late, uniforms = "grid.late()", "grid.call.uniforms"
+    late, large, uniforms = "grid.late()", "large()", "grid.call.uniforms"
 
     def text(self):
         body = self.body()
@@ -107,7 +111,8 @@ class CudaLoop(LoopCode):
             name=fused.name, places=layout.places, body=body,
             declared="".join(f"    {line}\n" for line in declared),
             kept="".join(f"            {line}\n" for line in kept),
-            sets="".join(f", set{i}" for i in range(len(fused.sets))))
+            sets="".join(f", set{i}" for i in range(len(fused.sets))),
+            larger="".join(f" || grid.large(set{i})" for i in range(len(fused.sets))))
 
     def size(self, number):
         return f"(int64_t)(word)set{number}.size"
@@ -184,7 +189,8 @@ class CudaLoop(LoopCode):
             return self._directed(node, choice, choice.direction, indent)
         push, pull = (self._directed(node, choice, direction, indent + "    ")
                       for direction in choice.directions)
-        return f"{indent}if (grid.pulls()) {{\n{pull}{indent}}} else {{\n{push}{indent}}}\n"
+        return (f"{indent}if (grid.pulls({self.writer.pull_share(node)})) {{\n{pull}{indent}}} "
+                f"else {{\n{push}{indent}}}\n")
 
     def _directed(self, node, choice, direction, indent):
         writer, creation = self.writer, choice.creation(direction)
@@ -192,11 +198,17 @@ class CudaLoop(LoopCode):
         fields = {"creation": creation, "deduplication": choice.deduplication,
                   "members_shift": choice.members_shift}
         text = "".join(f"{indent}grid.call.{name} = {value};\n" for name, value in fields.items())
-        text += self._runs((phase for phase, _ in writer.before(
-            node, choice.schedule, direction, blocks)), indent)
-        phases = writer.rows(node, choice.schedule, direction, blocks)
+        schedule = choice.schedule(direction, fused=True)
+        for phase, _ in writer.before(node, schedule, direction, blocks):
+            text += f"{indent}if ({_CHUNKED})\n    " * phase.startswith("sum_chunks")
+            text += self._runs([phase], indent)
+        phases = writer.rows(node, schedule, direction, blocks)
         if blocks is None:
-            text += self._runs(phases, indent)
+            first, *more = phases
+            text += self._runs([first], indent)
+            for phase in more:
+                text += f"{indent}if ({phase}::needed(grid.call))\n    "
+                text += self._runs([phase], indent)
         else:
             text += f"{indent}grid.run_blocks<{blocks}, {', '.join(phases)}>();\n"
         if node.tracking is not None and (creation != "FUSED"

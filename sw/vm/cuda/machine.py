@@ -4,8 +4,8 @@ A set is a queue of distinct vertices in memory of the GPU, in no order. Memory 
 word for each vertex of the graph, is reserved once and used again by later sets.
 """
 
-import contextlib
 import ctypes
+import itertools
 import time
 import weakref
 from typing import Any
@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from base.errors import UserError
-from sim.errors import ToolError
 from sw.graph.compress import rows_in_blocks
 from sw.lang import graph_ir as ir
 from sw.lang.choices import least_vertices
@@ -21,7 +20,8 @@ from sw.vm.c_code import literal_words
 from sw.vm.cuda import nvcc
 from sw.vm.cuda.choices import check_program, choices
 from sw.vm.cuda.loops import LoopWords
-from sw.vm.cuda.text import PULL_SHARE, generate
+from sw.vm.cuda.memory import CudaLibrary, CudaMemory, CudaStatus, call_type
+from sw.vm.cuda.text import FUSED_CTAS, generate
 from sw.vm.loop_code import AGAIN, FAULT, LoopEnd, LoopMachine, Unmade
 
 
@@ -36,132 +36,39 @@ _LAST = (1 << 32) - 1
 #: The largest stamp of a call; then stamps begin again. A fused loop may use as many again.
 _LAST_STAMP = _LAST // 2
 
+#: `members_shift` of bits.
+_BITS_SHIFT = 3
+
+#: Bytes of marks of vertices that there are not, so that they can be read by 16 bytes.
+_MORE_MARKS = 16
+
 #: Most chunks of the schedule ``strict``, and bytes of ``Loop`` (runtime.cuh).
-_CHUNKS, _LOOP_BYTES = 1024, 176
+_CHUNKS, _LOOP_BYTES = 2048, 176
+
+#: Threads of a CTA, and the arcs of a piece of a row, in runtime.cuh; the most arcs and vertices
+#: for each thread of a fused loop that takes up short rounds.
+_CTA, _PIECE, _SHORT = 256, 256, 4
+
+#: Bits of the number of a fault, and the most operators for which the host has not waited yet.
+_FAULT_BITS, _MOST_ORDER = 25, 126
 
 #: Names of runtime.cuh, by their numbers there.
 _CREATIONS = ("FUSED", "BITMAP", "BOOLMAP")
 _DEDUPLICATIONS = ("COUNTERS", "BITS", "BYTES", "NOTHING")
 
 
-class _Status(ctypes.Structure):
-    """``Status`` of runtime.cuh."""
-    _fields_ = [*((name, ctypes.c_uint64) for name in ("fault", "total", "output", "rest")),
-                ("most", ctypes.c_uint32), ("late", ctypes.c_uint32),
-                ("buckets", ctypes.c_uint32 * 3), ("unused", ctypes.c_uint32)]
-
-
-class _Asked(ctypes.Structure):
-    """``Asked`` of runtime.cuh."""
-    _fields_ = [(name, ctypes.c_uint64) for name in ("kernels", "transfers")]
-
-
-class _Rows(ctypes.Structure):
-    """``Rows`` of runtime.cuh."""
-    _fields_ = [(name, ctypes.c_void_p) for name in ("offsets", "neighbors", "weights", "owners",
-                                                     "vertices")]
-
-
-class _Blocks(ctypes.Structure):
-    """``Blocks`` of runtime.cuh."""
-    _fields_ = [("rows", _Rows), *((name, ctypes.c_void_p) for name in (
-        "rows_of", "arcs_of", "host_rows_of", "host_arcs_of")), ("count", ctypes.c_uint64)]
-
-
-def _call_type(generated) -> Any:
-    """``Call`` of runtime.cuh, for the vectors, uniforms and literals of a program."""
-    vectors, literals, uniforms, blocks, operators = (max(len(values), 1) for values in (
-        generated.vectors, generated.literals, generated.uniforms, generated.blocks,
-        generated.edges))
-    fields = [("leaving", _Rows), ("entering", _Rows), ("blocks", _Blocks * blocks),
-              ("now", ctypes.c_void_p * vectors), ("start", ctypes.c_void_p * vectors),
-              *((name, ctypes.c_void_p)
-                for name in ("queue", "members", "marks", "stamps", "output", "rest", "buckets",
-                             "sums", "lost", "wanted", "status")),
-              ("threshold", ctypes.c_uint64), ("literals", ctypes.c_uint64 * literals),
-              *((name, ctypes.c_uint32)
-                for name in ("vertices", "edges", "count", "stamp", "arcs", "weighs", "creation",
-                             "deduplication", "members_shift", "first", "number", "first_arc",
-                             "last_arc")),
-              ("uniforms", ctypes.c_uint32 * uniforms), ("least", ctypes.c_uint32 * operators)]
-    return type("_Call", (ctypes.Structure,), {"_fields_": fields})
-
-
-class _Library:
-    """The functions of a compiled library. Raises ToolError if one of them fails."""
-
-    def __init__(self, path):
-        self._library = ctypes.CDLL(str(path))
-        self._message = self._library.graphloom_message
-        self._message.restype = ctypes.c_char_p
-
-    def call(self, name, *arguments):
-        """Call a function that gives a cudaError_t."""
-        code = getattr(self._library, name)(*arguments)
-        if code:
-            raise ToolError(f"CUDA: {self._message(code).decode()} ({name})")
-
-
-    def asked(self):
-        """What this library has asked the GPU for until now."""
-        found = _Asked()
-        self._library.graphloom_asked(ctypes.byref(found))
-        return found
-
-
-class _Memory:
-    """Memory of the GPU, and one status that the host can read."""
-
-    def __init__(self, library):
-        self.library, self._places, self._pinned = library, [], ctypes.c_void_p()
-        library.call("graphloom_pin", ctypes.byref(self._pinned),
-                     ctypes.c_uint64(ctypes.sizeof(_Status)))
-        self.status = _Status.from_address(self._pinned.value or 0)
-
-    def reserve(self, size):
-        """The address of so many bytes."""
-        place = ctypes.c_void_p()
-        self.library.call("graphloom_reserve", ctypes.byref(place),
-                          ctypes.c_uint64(max(size, 1)))
-        self._places.append(place)
-        return place.value
-
-    def upload(self, array, dtype=np.uint32):
-        """The address of a copy of an array."""
-        array = np.ascontiguousarray(array, dtype=dtype)
-        place = self.reserve(array.nbytes)
-        self.write(place, array)
-        return place
-
-    def write(self, place, array):
-        """Copy an array to an address."""
-        self.library.call("graphloom_copy", ctypes.c_void_p(place),
-                          array.ctypes.data_as(ctypes.c_void_p), ctypes.c_uint64(array.nbytes))
-
-    def read(self, place, count):
-        """The words at an address, as uint32."""
-        array = np.empty(count, np.uint32)
-        self.library.call("graphloom_copy", array.ctypes.data_as(ctypes.c_void_p),
-                          ctypes.c_void_p(place), ctypes.c_uint64(array.nbytes))
-        return array
-
-    def release(self):
-        """Give all memory back."""
-        with contextlib.suppress(ToolError):
-            for place in self._places:
-                self.library.call("graphloom_release", place)
-            self.library.call("graphloom_unpin", self._pinned)
-
-
 class _Queue:
     """A set: the place and the number of its vertices. The place is None for all vertices.
 
-    ``arcs`` is the number of arcs that leave them; None if it is not known.
+    ``arcs`` is the number of arcs that leave them; None if it is not known. ``name`` is its own.
     """
+
+    _names = itertools.count()
 
     def __init__(self, place, count, free):
         self.place, self.count, self._free = place, count, free
         self.arcs: int | None = None
+        self.name = next(self._names)
 
     def __del__(self):
         if self.place is not None:
@@ -178,22 +85,26 @@ class CudaMachine(LoopMachine):
     graph : Graph
     schedule : str, optional
         One of :data:`sw.vm.cuda.SCHEDULES`, for all operators of edges. If it is not given: the
-        operator's ``load_balance``, or else ``etwc``.
+        operator's ``load_balance``, or else ``strict`` to push, and ``etwc`` or ``strict`` to pull
+        (:meth:`~sw.vm.cuda.choices.CudaChoice.schedule`).
     direction : str, optional
         ``"push"``: from the vertices of the input along their arcs. ``"pull"``: from all vertices
         back along theirs. If it is not given: the operator's ``direction``, or else pull if
-        more than one of 16 arcs leave the input, and push if not.
+        more than one of 16 arcs leave the input, where an edge may end its row, or one of two where
+        none does, and push if not.
     variants : sequence of (str, str)
         Schedules and directions for which code is made too, so that machines with different
         choices share one library.
 
     The other choices are those of the operator's metadata, of ``hybrid`` those of the part that
-    the size of the input decides. Loops with ``needs_fusion`` are one kernel.
+    the size of the input decides. Loops with ``needs_fusion`` are one kernel. Where nobody chose
+    anything for a loop and its operators of edges, rounds whose sets are small are.
 
     Attributes
     ----------
     seconds : float
-        The time that the operators of the last run took, with their launches.
+        The time that the operators of the last run took, with their launches. What the host does
+        between two operators counts while the GPU works.
     preparation : float
         The time that the host took to cut the graph into blocks (EdgeBlocking).
     kernels, transfers : int
@@ -211,7 +122,7 @@ class CudaMachine(LoopMachine):
     def __init__(self, program, graph, schedule=None, direction=None, variants=()):
         check_program(program, schedule, direction)
         generated = generate(program, variants, schedule, direction)
-        self._choices = {node.position: choices(node, schedule, direction)
+        self._choices = {node.position: choices(program, node, schedule, direction)
                          for node in ir.instructions(program.body)
                          if isinstance(node, ir.EdgeSetIterator)}
         absence = nvcc.gpu_absence()
@@ -220,14 +131,17 @@ class CudaMachine(LoopMachine):
         path = nvcc.library(generated.text, (nvcc.architecture(),),
                             f"program {program.name!r}")
         self._program, self._graph, self._generated = program, graph, generated
-        self._library = _Library(path)
-        self._memory = _Memory(self._library)
+        self._library = CudaLibrary(path)
+        self._memory = CudaMemory(self._library)
         weakref.finalize(self, self._memory.release)
         self._free: list[int] = []
         self._kept: list[Any] = []      # arrays to which C points
         self._numbers = {name: i for i, name in enumerate(generated.vectors)}
         self.seconds, self.preparation, self._stamp = 0.0, 0.0, 0
+        self._ended = 0.0       # when the last call of the library ended
         self.kernels = self.transfers = 0
+        self._marked: int | None = None     # the name of the set of which `members` has bits
+        self._even = max(map(np.max, (graph.out_degrees, graph.in_degrees))) <= _CTA
         self._call = self._new_call()
         self._loop, self._state = (self._memory.reserve(size) for size in (
             _LOOP_BYTES, 8 * max((LoopWords(each).size for each in generated.loops.values()),
@@ -241,10 +155,10 @@ class CudaMachine(LoopMachine):
     def _new_call(self):
         """The call that all operators share, with the graph and memory for vectors."""
         graph, memory, generated = self._graph, self._memory, self._generated
-        call = _call_type(generated)()
+        call = call_type(generated)()
         call.vertices, call.edges = graph.num_vertices, graph.num_edges
         # Push goes through the arcs that leave, unless the operator turns them; pull the others.
-        used = [(choice.schedule, (direction == "push") == node.transposed)
+        used = [(choice.schedule(direction), (direction == "push") == node.transposed)
                 for node in ir.instructions(self._program.body)
                 if isinstance(node, ir.EdgeSetIterator)
                 for choice in self._choices[node.position] if choice.size is None
@@ -268,25 +182,30 @@ class CudaMachine(LoopMachine):
             if name in generated.copies:
                 call.start[i] = memory.reserve(size)
         for name in ("members", "marks", "stamps"):
-            setattr(call, name, memory.reserve(size + _WORD_BYTES))
-            self._clear(getattr(call, name))
+            setattr(call, name, memory.reserve(size + _MORE_MARKS))
+            self._clear(getattr(call, name), size + _MORE_MARKS)
         # The arcs of sets decide directions, and how many threads `strict` has.
-        call.weighs = any(choice.direction is None or choice.schedule == "strict"
-                          for each in self._choices.values() for choice in each)
+        call.weighs = any(choice.direction is None or (
+            choice.direction == "push" and choice.schedule("push") == "strict")
+            for each in self._choices.values() for choice in each)
         for node in ir.instructions(self._program.body):
             if isinstance(node, ir.EdgeSetIterator) and "hybrid" in node.metadata:
                 call.least[generated.edges[node.position]] = least_vertices(
                     node.metadata["hybrid"][1], graph.num_vertices)
-        schedules = {choice.schedule for each in self._choices.values() for choice in each}
+        schedules = {choice.schedule(direction) for each in self._choices.values()
+                     for choice in each for direction in choice.directions}
         if "twc" in schedules:
             call.buckets = memory.reserve(3 * size)
         if "strict" in schedules:
             call.sums = memory.reserve(size + _CHUNKS * _WORD_BYTES)
+        if generated.loops:
+            call.pieces = memory.reserve(_WORD_BYTES * (4 * graph.num_edges // _PIECE + 2))
+            call.most = _SHORT * FUSED_CTAS * _CTA * max(nvcc.multiprocessors(), 1)
         if generated.loses:
             call.lost = memory.reserve(self._lost_bytes)
         if generated.checks:
             call.wanted = memory.reserve(size)
-        call.status = memory.reserve(ctypes.sizeof(_Status))
+        call.status = memory.reserve(ctypes.sizeof(CudaStatus))
         return call
 
     @property
@@ -319,6 +238,8 @@ class CudaMachine(LoopMachine):
 
     def start(self, bits, arrays):
         self.seconds, self._bits = 0.0, bits
+        self._clear(self._call.status, ctypes.sizeof(CudaStatus))
+        self._call.order = 0
         self.kernels = self.transfers = 0
         if self._generated.loses:
             self._clear(self._call.lost, self._lost_bytes)
@@ -347,6 +268,8 @@ class CudaMachine(LoopMachine):
             raise UserError(f"a set of {int(array[-1])}: there is no such vertex; the graph has "
                             f"{self._graph.num_vertices}")
         found = self._queue(self._new_place(), len(array))
+        if self._call.weighs:
+            found.arcs = int(self._graph.out_degrees[array].sum())
         self._memory.write(found.place, array)
         return found
 
@@ -408,17 +331,27 @@ class CudaMachine(LoopMachine):
             self._clear(self._call.stamps)
             self._stamp = 0
 
-    def _perform(self, name, *arguments):
-        """Call an operator. Raises the error of the first site that failed."""
+    def _perform(self, name, *arguments, waits=True):
+        """Call an operator. If it ``waits``, raises the error of the first site that failed in this
+        operator and those before; else the host goes on, but not for too many operators."""
         status = self._memory.status
         self._timed(name, ctypes.byref(self._call), *arguments, ctypes.byref(status))
         if status.fault:
             self._fail(status.fault)
+        self._call.order = 0 if waits else self._call.order + 1
+        if self._call.order == _MOST_ORDER:
+            self.wait()
+
+    def wait(self):
+        if self._call.order:
+            self._perform("graphloom_wait")
 
     def _fail(self, fault):
         """Raise the error of a fault: the complement of a number in the upper half, and that of
         its detail in the lower half."""
         number, detail = _LAST - (fault >> 32), _LAST - (fault & _LAST)
+        number &= (1 << _FAULT_BITS) - 1
+        self._call.order, self._marked = 0, None
         # Marks may be left.
         self._clear(self._call.marks)
         raise self._generated.faults[number].error(
@@ -426,8 +359,11 @@ class CudaMachine(LoopMachine):
 
     def _timed(self, name, *arguments):
         before, begin = self._library.asked(), time.perf_counter()
+        if self._call.order and self._library.busy():
+            begin = self._ended
         self._library.call(name, *arguments)
-        self.seconds += time.perf_counter() - begin
+        self._ended = time.perf_counter()
+        self.seconds += self._ended - begin
         after = self._library.asked()
         self.kernels += after.kernels - before.kernels
         self.transfers += after.transfers - before.transfers
@@ -437,7 +373,7 @@ class CudaMachine(LoopMachine):
         choice, *others = self._choices[node.position]
         if others and vset.count >= self._call.least[self._generated.edges[node.position]]:
             [choice] = others
-        pulls = self._arcs(vset) * PULL_SHARE > self._graph.num_edges
+        pulls = self._arcs(vset) * self._generated.pull_share(node) > self._graph.num_edges
         return choice, choice.direction or ("pull" if pulls else "push")
 
     def edges(self, node, vset, uniforms):
@@ -447,12 +383,20 @@ class CudaMachine(LoopMachine):
         call.creation = _CREATIONS.index(choice.creation(direction))
         call.deduplication = _DEDUPLICATIONS.index(choice.deduplication)
         call.members_shift = choice.members_shift
-        self._perform(self._generated.function(node, choice, direction))
+        bits = choice.members_shift == _BITS_SHIFT
+        call.marked = bits and vset.name == self._marked
+        if node.input_vset != ir.ALL and (
+                direction == "pull" or choice.schedule(direction) == "edge_only"):
+            self._marked = vset.name if bits and vset.place is not None else None
+        if found is not None and choice.creation(direction) != "FUSED":
+            self._marked = found.name
+        self._perform(self._generated.function(node, choice, direction, self._even),
+                      waits=found is not None)
         return None if found is None else self._filled(found)
 
     def vertices(self, node, vset, uniforms):
         self._begin(vset, uniforms)
-        self._perform(f"vertices_{self._generated.vertices[node.position]}")
+        self._perform(f"vertices_{self._generated.vertices[node.position]}", waits=False)
 
     def where(self, node, vset, uniforms):
         found = self._begin(vset, uniforms, True)
@@ -467,13 +411,16 @@ class CudaMachine(LoopMachine):
     def settle(self, node):
         if self._generated.loses:
             self._begin(self._queue(None, self._graph.num_vertices))
-            self._perform(f"settle_{self._generated.edges[node.position]}")
+            self._perform(f"settle_{self._generated.edges[node.position]}", waits=False)
 
     # Loops
 
     @property
     def loops(self):
         return self._generated.loops
+
+    def suits(self, sets):
+        return all(max(vset.count, self._arcs(vset)) <= self._call.most for vset in sets)
 
     def run_loop(self, loop, given, sets, queues):
         layout = LoopWords(loop)
@@ -488,6 +435,8 @@ class CudaMachine(LoopMachine):
         state = np.array([each & (1 << 64) - 1 for each in state], np.uint64).view(np.int64)
         at = (ctypes.c_void_p * len(places))(*places)
         operators, result = 0, AGAIN
+        self.wait()
+        self._marked = None
         while result == AGAIN:
             self._check_stamp()
             self._call.stamp = self._stamp
@@ -523,6 +472,5 @@ class CudaMachine(LoopMachine):
                            np.array([word], np.uint32))
 
     def read(self, vector):
-        # Operators without a status may still run.
-        self._timed("graphloom_wait", ctypes.byref(self._memory.status))
+        self.wait()
         return self._memory.read(self._call.now[self._numbers[vector]], self._graph.num_vertices)

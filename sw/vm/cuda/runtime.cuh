@@ -1,15 +1,17 @@
 // The runtime of the GraphVM `cuda`: sets of vertices, reductions, the schedules of edges, and what
 // fused loops need.
 //
-// A generated file defines VECTORS, UNIFORMS, LITERALS, BLOCKS, OPERATORS, PULL_SHARE and FUSED_CTAS
-// before this text. An operator of edges is a struct `Op` of static functions; see sw/vm/c_program.py. A `Call` has everything that a kernel needs; sw/vm/cuda/machine.py has the
-// same struct. Every exported function gives a cudaError_t.
+// A generated file defines VECTORS, UNIFORMS, LITERALS, BLOCKS, OPERATORS and FUSED_CTAS before this
+// text. An operator of edges is a struct `Op` of static functions; see sw/vm/c_program.py. A `Call`
+// has everything that a kernel needs; sw/vm/cuda/machine.py has the same struct. Every exported
+// function gives a cudaError_t.
 //
 // A *phase* is a struct with a function `run` that all threads of the grid perform, for any size of
 // the grid. A phase sees everything that the phases before it wrote: each is a kernel of its own,
 // or in a fused loop a barrier of the grid is between them.
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <cuda_runtime.h>
 
@@ -21,14 +23,17 @@ typedef unsigned long long wide;
 
 constexpr word NONE = 0xffffffffu;
 constexpr word WARP = 32, CTA = 256;
-constexpr word CHUNKS = 1024;       // most parts of the prefix sums of `strict`
+constexpr word CHUNKS = 2048;       // most parts of the prefix sums of `strict`
+constexpr word PIECE = 256;         // arcs of a piece of a row
+constexpr word FAULT_BITS = 25;     // of a fault's number; above them is the order of the operator
 
-// The result of an operator. `fault` is the complement of the least fault in the upper half and its
-// detail in the lower half, or 0. `output` and `rest` are sizes of sets: the arcs that leave a set
-// in the upper half, if they are counted, and its vertices in the lower half. `most` is the complement of a smallest word.
+// The result of an operator, all 0 before it begins. `fault` is the complement of the least fault
+// (the order of its operator, its number and its detail), or 0. `output` and `rest` are sizes of
+// sets: the arcs that leave a set in the upper half, if they are counted, and its vertices in the
+// lower half. `most` is the complement of a smallest word. `turn` is for the host.
 struct Status {
     wide fault, total, output, rest;
-    word most, late, buckets[3], unused;
+    word most, late, buckets[3], turn;
 };
 
 // Compressed rows. Arc `i` is in the row of vertex `owners[i]`; null without the schedule
@@ -59,10 +64,12 @@ struct Call {
     word *stamps;               // a vertex is in the output if it has the stamp
     word *output, *rest;
     word *buckets;              // of `twc`: three queues
+    word *pieces;               // of rows with many arcs, in fused loops
     word *sums;                 // of `strict`: a sum for each vertex, then one for each chunk
     word *lost;                 // for each vector, bits of the vertices that lost a candidate
     word *wanted;               // bits of the vertices that a filter lets through, if it may fail
     Status *status;
+    Status *answer;             // where the host waits for the status
     wide threshold;
     wide literals[LITERALS];
     word vertices, edges, count, stamp;
@@ -70,6 +77,10 @@ struct Call {
     word weighs;                // whether the arcs that leave the output are counted
     word creation, deduplication;
     word members_shift;         // 3 for bits, 0 for bytes
+    word marked;                // whether `members` has the input already
+    word order;                 // of the operators for which the host has not waited yet
+    word turn;                  // of the answer
+    word most;                  // arcs and vertices of a set that a fused loop takes up
     word first, number, first_arc, last_arc;        // rows and arcs of a block
     word uniforms[UNIFORMS];
     word least[OPERATORS];      // of hybrid schedules: the sizes of inputs from which the second runs
@@ -78,7 +89,7 @@ struct Call {
 // Errors and sets
 
 DEVICE void report(const Call &call, word fault, word detail) {
-    atomicMax(&call.status->fault, ~((wide)fault << 32 | detail));
+    atomicMax(&call.status->fault, ~((wide)(call.order << FAULT_BITS | fault) << 32 | detail));
 }
 
 DEVICE word thread() { return blockIdx.x * CTA + threadIdx.x; }
@@ -260,16 +271,16 @@ template <word GROUP> DEVICE void wait() {
 }
 
 // The sum of the values of the threads of a group up to this one.
-template <word GROUP> DEVICE word scan(word value) {
+template <word GROUP, class Value> DEVICE Value scan(Value value) {
     const word lane = threadIdx.x % WARP;
     for (word step = 1; step < WARP; step *= 2) {
-        const word other = __shfl_up_sync(NONE, value, step);
+        const Value other = __shfl_up_sync(NONE, value, step);
         value += lane >= step ? other : 0;
     }
     if (GROUP == WARP) {
         return value;
     }
-    __shared__ word sums[CTA / WARP];
+    __shared__ Value sums[CTA / WARP];
     if (lane == WARP - 1) {
         sums[threadIdx.x / WARP] = value;
     }
@@ -312,10 +323,18 @@ template <class Op> DEVICE bool reached(const Call &call, word row) {
 
 // Schedules of edges. Later edges of a row change nothing once `local.done` is set.
 
-template <class Op> DEVICE void perform(const Call &call, word row, word arc,
-                                        typename Op::Local &local) {
+// A word that is read once by lanes side by side: it takes no room in the L1.
+DEVICE word passing(const word *place) {
+    word found;
+    asm("ld.global.nc.L1::no_allocate.u32 %0, [%1];" : "=r"(found) : "l"(place));
+    return found;
+}
+
+template <class Op, bool side_by_side = false>
+DEVICE void perform(const Call &call, word row, word arc, typename Op::Local &local) {
     const Rows &rows = Op::rows(call);
-    const word neighbor = __ldg(&rows.neighbors[arc]);
+    const word neighbor = side_by_side ? passing(&rows.neighbors[arc])
+                                       : __ldg(&rows.neighbors[arc]);
     if (Op::pull ? Op::every || member(call, neighbor) : passes<Op>(call, neighbor)) {
         Op::edge(call, Op::pull ? neighbor : row, Op::pull ? row : neighbor,
                  Op::weighted ? __ldg(&rows.weights[arc]) : 0, local);
@@ -344,7 +363,7 @@ DEVICE void together(const Call &call, word row, word begin, word end, word firs
     begin += first - threadIdx.x % WARP;
     for (word arc = begin + threadIdx.x % WARP; begin < end; begin += step, arc += step) {
         if (arc < end) {
-            perform<Op>(call, row, arc, local);
+            perform<Op, true>(call, row, arc, local);
         }
         if (Op::exits && __any_sync(NONE, local.done)) {
             break;
@@ -372,6 +391,15 @@ template <class Op> struct vertex_based {
     }
 };
 
+// Lists the pieces of a row: its place, and where a piece begins in the row.
+DEVICE void cut(const Call &call, word place, word size) {
+    word at = atomicAdd(&call.status->buckets[0], (size + PIECE - 1) / PIECE);
+    for (word begin = 0; begin < size; begin += PIECE, at++) {
+        call.pieces[2 * at] = place;
+        call.pieces[2 * at + 1] = begin;
+    }
+}
+
 // Performs arcs of several rows one by one: what was gathered for a row is reduced at its end.
 template <class Op> struct Runs {
     typename Op::Local local;
@@ -390,20 +418,29 @@ template <class Op> struct Runs {
     }
 };
 
-// Each thread of a group takes a vertex; then the group shares the arcs of all of them. The sums of
-// the rows' sizes give each arc a number, and the threads find the rows of their numbers.
-template <class Op, word GROUP> struct Mapping {
+// Each thread of a group takes a vertex, or if there are few vertices all groups take equally many;
+// then the group shares the arcs of all of them. The sums of the rows' sizes give each arc a number,
+// and the threads find the rows of their numbers.
+// With `apart`, the arcs of a vertex with many are left to `pieces`.
+template <class Op, word GROUP, bool apart = false> struct Mapping {
     DEVICE void run(const Call &call) {
         __shared__ word ends[CTA], begins[CTA], rows[CTA];
         const word lane = threadIdx.x % GROUP, group = threadIdx.x - lane;
-        for (wide base = thread() - lane; base < Op::number(call); base += threads()) {
+        const word number = Op::number(call), groups = threads() / GROUP;
+        const word each = number >= threads() ? GROUP : (number + groups - 1) / groups;
+        for (wide base = (wide)(thread() / GROUP) * each; base < number;
+             base += (wide)groups * each) {
             word size = 0, begin = 0, row = 0;
-            if (base + lane < Op::number(call)) {
+            if (lane < each && base + lane < number) {
                 const word place = Op::place(call, base + lane);
                 row = Op::vertex(call, place);
                 if (reached<Op>(call, row)) {
                     begin = row_begin<Op>(call, place);
                     size = row_begin<Op>(call, place + 1) - begin;
+                }
+                if (apart && size > PIECE) {
+                    cut(call, place, size);
+                    size = 0;
                 }
             }
             const word end = scan<GROUP>(size);
@@ -440,11 +477,53 @@ template <class Op, word GROUP> struct Mapping {
 template <class Op> struct wm : Mapping<Op, WARP> {};
 template <class Op> struct cm : Mapping<Op, CTA> {};
 
+// For short rounds of fused loops, if nobody chose: `wm`, but rows of many arcs are cut into pieces,
+// which all warps share when the others are done.
+template <class Op> struct spread : Mapping<Op, WARP, true> {};
+
+template <class Op> struct pieces {
+    DEVICE bool needed(const Call &call) { return __ldcg(&call.status->buckets[0]); }
+
+    DEVICE void run(const Call &call) {
+        const word number = __ldcg(&call.status->buckets[0]);
+        for (word i = thread() / WARP; i < number; i += threads() / WARP) {
+            const word place = __ldcg(&call.pieces[2 * i]);
+            const word begin = row_begin<Op>(call, place) + __ldcg(&call.pieces[2 * i + 1]);
+            together<false, Op>(call, Op::vertex(call, place), begin,
+                                min(begin + PIECE, row_begin<Op>(call, place + 1)),
+                                threadIdx.x % WARP, WARP);
+        }
+    }
+};
+
 // Threads, warps and CTAs (UGF, algorithm 1). Each thread of a CTA takes a vertex and splits its
 // arcs: a multiple of CTA, a multiple of WARP, and the rest. Queues in shared memory hold the
 // parts. Then a thread performs each part of the first stage, a warp each of the second, and all
-// of the CTA each of the third.
+// of the CTA each of the third. Where an edge may end its row, a thread tries the first few of its
+// vertex before it gives the others away: mostly there are none left.
+constexpr word TRIED = 4;
+
 template <class Op> struct etwc {
+    // Whether the arcs from `begin` to `end` are over with the first of them; `begin` moves behind
+    // these.
+    DEVICE bool tried(const Call &call, word row, word &begin, word end) {
+        if (begin == end) {
+            return true;
+        }
+        const word stop = min(end, begin + TRIED);
+        typename Op::Local local;
+        for (; begin < stop && !local.done; begin++) {
+            perform<Op>(call, row, begin, local);
+        }
+        const bool over = local.done || begin == end;
+        if (over) {
+            Op::template finish<Op::whole>(call, row, local);
+        } else {
+            Op::template finish<false>(call, row, local);
+        }
+        return over;
+    }
+
     DEVICE void run(const Call &call) {
         __shared__ word rows[3][CTA], begins[3][CTA], ends[3][CTA], sizes[3];
         __shared__ bool whole[CTA];     // of the first stage
@@ -459,8 +538,11 @@ template <class Op> struct etwc {
                 const word row = Op::vertex(call, from);
                 if (reached<Op>(call, row)) {
                     word begin = row_begin<Op>(call, from);
-                    const word end = row_begin<Op>(call, from + 1);
-                    const bool small = end - begin < WARP;
+                    word end = row_begin<Op>(call, from + 1);
+                    const bool small = !Op::exits && end - begin < WARP;
+                    if (Op::exits && tried(call, row, begin, end)) {
+                        begin = end;
+                    }
                     #pragma unroll
                     for (int stage = 2; stage >= 0; stage--) {
                         const word part = (end - begin) / granularity[stage] * granularity[stage];
@@ -554,15 +636,16 @@ struct empty_buckets {
 };
 
 // The same number of arcs for each thread. The sums of the rows' sizes give each arc a number. The
-// rows of all vertices have them already: their offsets. For others, CTAs sum the rows of chunks.
+// rows of all vertices have them already: their offsets. For others, CTAs sum the rows of chunks;
+// few rows are chunks of their own, which every CTA sums for itself.
 template <class Op> DEVICE word chunk_size(const Call &call) {
     const word size = (word)(((wide)Op::number(call) + CHUNKS - 1) / CHUNKS);
-    return (size + CTA - 1) / CTA * CTA;
+    return size == 1 ? 1 : (size + CTA - 1) / CTA * CTA;
 }
 
 template <class Op> struct sum_chunks {
     DEVICE void run(const Call &call) {
-        if (Op::dense(call)) {
+        if (Op::dense(call) || Op::number(call) <= CHUNKS) {
             return;
         }
         __shared__ word all;
@@ -601,7 +684,7 @@ template <class Op> struct strict {
             return row_begin<Op>(call, Op::place(call, row) + 1) -
                    row_begin<Op>(call, Op::place(call, 0));
         }
-        return firsts[row / size] + call.sums[row];
+        return size == 1 ? firsts[row + 1] : firsts[row / size] + call.sums[row];
     }
 
     DEVICE void run(const Call &call) {
@@ -617,11 +700,18 @@ template <class Op> struct strict {
             for (word i = 0; i < EACH; i++) {
                 const word chunk = threadIdx.x * EACH + i;
                 own[i] = sum;
-                sum += chunk < chunks ? call.sums[call.vertices + chunk] : 0;
+                if (chunk < chunks) {
+                    const word place = size == 1 ? Op::place(call, chunk) : 0;
+                    sum += size == 1 ? row_begin<Op>(call, place + 1) - row_begin<Op>(call, place)
+                                     : call.sums[call.vertices + chunk];
+                }
             }
             const word end = scan<CTA>(sum);
             for (word i = 0; i < EACH; i++) {
                 firsts[threadIdx.x * EACH + i] = end - sum + own[i];
+            }
+            if (threadIdx.x == CTA - 1) {
+                firsts[CHUNKS] = end;
             }
             __syncthreads();
         }
@@ -713,7 +803,7 @@ template <class Op> struct check {
 struct clear_members {
     DEVICE void run(const Call &call) {
         const word words = ((call.vertices >> call.members_shift) + 4ull) / 4;
-        for (wide i = thread(); call.queue && i < words; i += threads()) {
+        for (wide i = thread(); call.queue && !call.marked && i < words; i += threads()) {
             reinterpret_cast<word *>(call.members)[i] = 0;
         }
     }
@@ -721,7 +811,7 @@ struct clear_members {
 
 struct set_members {
     DEVICE void run(const Call &call) {
-        for (wide i = thread(); call.queue && i < call.count; i += threads()) {
+        for (wide i = thread(); call.queue && !call.marked && i < call.count; i += threads()) {
             const word own = call.queue[i];
             if (call.members_shift) {
                 atomicOr(&reinterpret_cast<word *>(call.members)[own / 32], 1u << own % 32);
@@ -732,12 +822,9 @@ struct set_members {
     }
 };
 
-// Makes the output from marks, and clears the marks; or only clears those of the output.
+// Makes the output from marks, and its bits in `members`, and clears the marks; or only clears those
+// of the output.
 struct collect {
-    DEVICE bool needed(const Call &call) {
-        return call.creation != FUSED || call.deduplication == BITS || call.deduplication == BYTES;
-    }
-
     DEVICE void run(const Call &call) {
         const bool bits = call.creation == FUSED ? call.deduplication == BITS
                                                  : call.creation == BITMAP;
@@ -754,27 +841,61 @@ struct collect {
             }
             return;
         }
-        // A warp has all vertices of a word, of which it reads the bits before it clears them.
-        for (wide base = thread() - threadIdx.x % WARP; base < call.vertices; base += threads()) {
-            const wide i = base + threadIdx.x % WARP;
-            bool found = false;
-            if (i < call.vertices) {
-                found = bits ? call.marks[base / 32] >> i % 32 & 1 : bytes[i];
+        // A thread has as many vertices as 16 bytes have marks, and a CTA one place for all of its.
+        __shared__ wide place;
+        for (wide base = (wide)blockIdx.x * CTA * EACH; base < call.vertices;
+             base += (wide)threads() * EACH) {
+            const wide first = base + threadIdx.x * EACH;
+            const word found = first >= call.vertices ? 0 : bits ? taken_bits(call, first / EACH)
+                                                                 : taken_bytes(call, first / EACH);
+            if (first < call.vertices) {
+                reinterpret_cast<uint16_t *>(call.members)[first / EACH] = (uint16_t)found;
             }
-            if (__any_sync(NONE, found)) {
-                if (bits && threadIdx.x % WARP == 0) {
-                    call.marks[base / 32] = 0;
-                }
-                if (found) {
-                    if (!bits) {
-                        bytes[i] = 0;
-                    }
-                    append(call, call.output, &call.status->output, static_cast<word>(i));
-                }
-                __syncwarp();
+            word arcs = 0;
+            for (word left = call.weighs ? found : 0; left; left &= left - 1) {
+                arcs += degree(call.leaving, (word)first + __ffs(left) - 1);
+            }
+            const wide end = scan<CTA>((wide)arcs << 32 | __popc(found));
+            if (threadIdx.x == CTA - 1) {
+                place = end ? atomicAdd(&call.status->output, end) : 0;
+            }
+            __syncthreads();
+            word at = (word)place + (word)end - __popc(found);
+            for (word left = found; left; left &= left - 1) {
+                call.output[at++] = (word)first + __ffs(left) - 1;
             }
         }
     }
+
+private:
+    static constexpr word EACH = 16;
+
+    struct alignas(16) Bytes {
+        wide first, second;
+    };
+
+    // The marks of a thread's vertices, a bit for each, which are cleared.
+    DEVICE word taken_bits(const Call &call, wide place) {
+        uint16_t &marks = reinterpret_cast<uint16_t *>(call.marks)[place];
+        const word found = marks;
+        if (found) {
+            marks = 0;
+        }
+        return found;
+    }
+
+    DEVICE word taken_bytes(const Call &call, wide place) {
+        Bytes &marks = reinterpret_cast<Bytes *>(call.marks)[place];
+        const Bytes found = marks;
+        if (!(found.first | found.second)) {
+            return 0;
+        }
+        marks = Bytes{0, 0};
+        return gathered(found.first) | gathered(found.second) << 8;
+    }
+
+    // The lowest bits of the bytes of a word, which have no others.
+    DEVICE word gathered(wide bytes) { return (word)(bytes * 0x0102040810204080ull >> 56); }
 };
 
 // Operators of vertices
@@ -893,6 +1014,17 @@ DEVICE int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
 
 constexpr wide LATE = 1000000000;       // nanoseconds after which a loop returns for a while
 
+// What a CTA wrote is seen by those that have seen its arrival.
+DEVICE void arrive(wide *place) {
+    asm volatile("red.release.gpu.global.add.u64 [%0], 1;" : : "l"(place) : "memory");
+}
+
+DEVICE wide arrivals(const wide *place) {
+    wide found;
+    asm volatile("ld.acquire.gpu.global.u64 %0, [%1];" : "=l"(found) : "l"(place) : "memory");
+    return found;
+}
+
 struct Grid {
     Call call;
     Loop *loop;
@@ -908,11 +1040,9 @@ struct Grid {
         __syncthreads();
         target += gridDim.x;
         if (threadIdx.x == 0) {
-            __threadfence();
-            atomicAdd(&loop->arrived, 1);
-            while (*static_cast<volatile wide *>(&loop->arrived) < target) {
+            arrive(&loop->arrived);
+            while (arrivals(&loop->arrived) < target) {
             }
-            __threadfence();
         }
         __syncthreads();
         waited = true;
@@ -992,8 +1122,15 @@ struct Grid {
         return __ldcg(&call.status->late) || call.stamp > NONE / 2;
     }
 
+    // Whether a set is one for the host, whose kernels have more threads.
+    __device__ __forceinline__ bool large(const Set &set) const {
+        return call.most && max((word)(set.size >> 32), (word)set.size) > call.most;
+    }
+
     // The input is one of a pulling operator, if nobody chose its direction.
-    __device__ __forceinline__ bool pulls() const { return call.arcs > call.edges / PULL_SHARE; }
+    __device__ __forceinline__ bool pulls(word share) const {
+        return call.arcs > call.edges / share;
+    }
 
     // Moves the vertices that are ready from a queue to a set.
     template <int vector, class Unused>
@@ -1074,28 +1211,48 @@ void launch_blocks(bool by_arcs, const Call &call) {
     }
 }
 
-inline void begin(const Call &call) {
-    asked.transfers++;
-    cudaMemsetAsync(call.status, 0, sizeof(Status));
-}
+// Gives the host the status, and clears it for the next operator.
+struct answer {
+    DEVICE void run(const Call &call) {
+        if (thread() == 0) {
+            *call.answer = *call.status;
+            *call.status = Status();
+            __threadfence_system();
+            *static_cast<volatile word *>(&call.answer->turn) = call.turn;
+        }
+    }
+};
 
-// The end of an operator that cannot fail and has no result: the host goes on meanwhile.
+// Clears the buckets of an operator whose status the host does not wait for.
+inline void clear_buckets(const Call &call) { launch<empty_buckets>(3, call); }
+
+// The end of an operator without a result: the host goes on meanwhile, and hears of a fault later.
 inline int go_on(Status *status) {
     status->fault = 0;
     return cudaGetLastError();
 }
 
-// The end of any other operator: the host waits for its status.
+// The end of any other operator: the host waits for its status, in memory of its own. If the GPU
+// fails, it never comes, so the GPU is asked now and then.
 inline int end(const Call &call, Status *status) {
-    asked.transfers++;
-    cudaMemcpyAsync(status, call.status, sizeof(Status), cudaMemcpyDeviceToHost);
-    cudaStreamSynchronize(0);
-    return cudaGetLastError();
+    static word turn = 0;
+    Call last = call;
+    last.answer = status;
+    last.turn = ++turn;
+    launch<answer>(1, last);
+    int error = cudaGetLastError();
+    for (word tries = 1; !error && *static_cast<volatile word *>(&status->turn) != turn; tries++) {
+        if (tries % 65536 == 0 && (error = cudaStreamQuery(0)) == cudaErrorNotReady) {
+            error = 0;
+        }
+    }
+    std::atomic_thread_fence(std::memory_order_acquire);
+    return error;
 }
 
 inline void make_output(const Call &call) {
     if (call.creation != FUSED) {
-        launch<collect>(call.vertices, call);
+        launch<collect>(call.vertices / 16 + 1, call);
     } else if (call.deduplication == BITS || call.deduplication == BYTES) {
         launch<collect>(call.vertices / 16 + 1, call);
     }
@@ -1150,13 +1307,12 @@ int graphloom_copy(void *to, const void *from, wide bytes) {
     return cudaMemcpy(to, from, bytes, cudaMemcpyDefault);
 }
 
-int graphloom_wait(Status *status) {
-    status->fault = 0;
-    return cudaStreamSynchronize(0);
-}
+// Whether the GPU has work.
+int graphloom_busy() { return cudaStreamQuery(0) == cudaErrorNotReady; }
+
+int graphloom_wait(const Call *call, Status *status) { return end(*call, status); }
 
 int graphloom_join(const Call *call, const word *other, word count, Status *status) {
-    begin(*call);
     launch<join>(call->count, *call);
     Call more = *call;
     more.queue = other;

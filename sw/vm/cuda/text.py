@@ -2,6 +2,7 @@
 phases of ``runtime.cuh``, and the functions of the host.
 """
 
+import itertools
 import pathlib
 import string
 from typing import Any
@@ -13,15 +14,18 @@ from sw.vm.cuda.choices import DIRECTIONS, SCHEDULES, check_variant, choices
 from sw.vm.cuda.loops import CudaLoop
 
 
-__all__ = ["FUSED_CTAS", "PULL_SHARE", "CudaCode", "generate"]
+__all__ = ["FUSED_CTAS", "CudaCode", "generate"]
 
 
 #: An operator without a choice pulls if more than one of so many arcs leave its input: so it was
 #: measured, of operators that leave rows early, and of others.
-PULL_SHARE = 16
+_PULL_SHARES = {True: 16, False: 2}
 
 #: Most CTAs of a fused loop for each multiprocessor.
 FUSED_CTAS = 2
+
+#: Schedules that need a thread for each row; others need a warp, if rows are few.
+_A_THREAD_A_ROW = ("vertex_based", "cm", "etwc")
 
 _RUNTIME = pathlib.Path(__file__).with_name("runtime.cuh")
 
@@ -86,8 +90,7 @@ class CudaCode(ProgramCode):
         self._checked: dict[Any, bool] = {}
         self.blocks: dict[tuple[bool, int], int] = {}
         self.text = self._write(_RUNTIME.read_text(encoding="utf-8"), lambda: {
-            "BLOCKS": len(self.blocks), "OPERATORS": len(self.edges), "PULL_SHARE": PULL_SHARE,
-            "FUSED_CTAS": FUSED_CTAS})
+            "BLOCKS": len(self.blocks), "OPERATORS": len(self.edges), "FUSED_CTAS": FUSED_CTAS})
 
     @property
     def loses(self) -> bool:
@@ -99,20 +102,25 @@ class CudaCode(ProgramCode):
         """Whether the filter of an operator of edges may fail."""
         return any(self._checked.values())
 
-    def function(self, node, choice, direction) -> str:
-        """The name of the function that performs an operator of edges by a choice."""
-        return _function(self.edges[node.position], choice.schedule, direction,
-                         self.block(node, direction, choice.size))
+    def function(self, node, choice, direction, even) -> str:
+        """The name of the function that performs an operator of edges by a choice; ``even`` is
+        whether no row of the graph is long."""
+        return _function(self.edges[node.position], choice.schedule(direction, even=even),
+                         direction, self.block(node, direction, choice.size))
+
+    def pull_share(self, node) -> int:
+        """An operator of edges pulls, if nobody chose its direction, when more than one of so many
+        arcs leave its input."""
+        return _PULL_SHARES[self.facts(node, pull=True).exits]
 
     def chosen(self, node):
         """The choices of an operator of edges."""
-        return choices(node, *self._given)
+        return choices(self.program, node, *self._given)
 
-    def _wrapper(self, name, lines, begins=True, waits=True):
-        """The function that the host calls. It waits for the status unless nothing is in it."""
-        around = ("begin(*call);" if begins else None,
-                  "return end(*call, status);" if waits else "return go_on(status);")
-        inner = "".join(f"    {line}\n" for line in (around[0], *lines, around[1]) if line)
+    def _wrapper(self, name, lines, waits=True):
+        """The function that the host calls. It waits for the status if there is a result."""
+        end = "return end(*call, status);" if waits else "return go_on(status);"
+        inner = "".join(f"    {line}\n" for line in (*lines, end))
         self._parts.append(
             f'\nextern "C" int {name}(const Call *call, Status *status) {{\n{inner}}}\n')
 
@@ -121,10 +129,9 @@ class CudaCode(ProgramCode):
             self._wrapper(f"{phase}_{number}", [f"launch<{phase}<{name}>>(call->count, *call);"])
 
     def _vertex_operator(self, node, name):
-        fails = self.fails(node.position)
         self._wrapper(f"vertices_{self.vertices[node.position]}", [
             *(f"launch<{phase}>(call->vertices, *call);" for phase in self.kept(node)),
-            f"launch<each<{name}>>(call->count, *call);", *self._settling(node)], fails, fails)
+            f"launch<each<{name}>>(call->count, *call);", *self._settling(node)], waits=False)
 
     def _queue(self, number):
         for phase in ("split", "lowest"):
@@ -148,7 +155,15 @@ class CudaCode(ProgramCode):
                       for vector in facts.copied)] if facts.copied else []
 
     def _loop(self, node, number):
-        return CudaLoop(self, f"loop_{number}", node) if node.metadata.get("needs_fusion") else None
+        fuses = node.metadata.get("needs_fusion")
+        partly = fuses is None and node.metadata["can_fuse"] and self._own(node)
+        return CudaLoop(self, f"loop_{number}", node, partly) if fuses or partly else None
+
+    def _own(self, loop):
+        """Whether a loop has operators of edges, for which nobody chose anything."""
+        found = [choice.own for node in ir.instructions(loop.body)
+                 if isinstance(node, ir.EdgeSetIterator) for choice in self.chosen(node)]
+        return isinstance(loop, ir.WhileLoop) and bool(found) and all(found)
 
     # Edges
 
@@ -157,19 +172,19 @@ class CudaCode(ProgramCode):
         wanted: dict[tuple[str, str, int | None], None] = dict.fromkeys(
             (schedule, direction, None) for schedule, direction in self._variants)
         for choice in self.chosen(node):
-            for direction in choice.directions:
-                wanted[choice.schedule, direction, self.block(node, direction, choice.size)] = None
+            for direction, even in itertools.product(choice.directions, (False, True)):
+                wanted[choice.schedule(direction, even=even), direction,
+                       self.block(node, direction, choice.size)] = None
         for direction in dict.fromkeys(direction for _, direction, _ in wanted):
             self._checked[node.position] = self._edge_struct(node, direction)
         for direction, blocks in dict.fromkeys(key[1:] for key in wanted):
             if blocks is not None:
                 self._parts.append(_BLOCKED.substitute(name=f"Edges{number}{direction}",
                                                        blocks=blocks))
-        ends, fails = self._settling(node), self.fails(node.position)
+        ends, waits = self._settling(node), node.tracking is not None
         if known(node, Deferred) is not None:
-            self._wrapper(f"settle_{number}", ends)
+            self._wrapper(f"settle_{number}", ends, waits=False)
             ends = []
-        waits = fails or node.tracking is not None
         for schedule, direction, blocks in wanted:
             lines = [f"launch<{phase}>({threads}, *call);"
                      for phase, threads in self.before(node, schedule, direction, blocks)]
@@ -181,15 +196,19 @@ class CudaCode(ProgramCode):
                 lines.append(f"launch_blocks<{blocks}, {lanes}, {phases}>"
                              f"({str(by_arcs).lower()}, *call);")
             else:
-                arcs = "call->arcs" if direction == "push" and schedule == "strict" \
-                    else "call->edges"
-                threads = arcs if by_arcs else f"(wide){rows} * WARP" if schedule == "twc" else rows
+                arcs = "call->edges"
+                if direction == "push" and schedule == "strict":
+                    # Only the arcs that leave the input are known.
+                    arcs = "(wide)call->count * CTA" if node.transposed else "call->arcs"
+                threads = arcs if by_arcs else rows if schedule in _A_THREAD_A_ROW \
+                    else f"(wide){rows} * WARP"
                 lines.append(f"launch<{phases}>({threads}, *call);")
             lines += ends
             if node.tracking is not None:
                 lines.append("make_output(*call);")
-            self._wrapper(_function(number, schedule, direction, blocks), lines,
-                          waits or schedule == "twc", waits)
+            elif schedule == "twc":
+                lines.append("clear_buckets(*call);")
+            self._wrapper(_function(number, schedule, direction, blocks), lines, waits)
 
     def block(self, node, direction, size) -> int | None:
         """The number of the rows in blocks of a size; None without EdgeBlocking."""
@@ -204,10 +223,13 @@ class CudaCode(ProgramCode):
         marks = (not push or schedule == "edge_only") and node.input_vset != ir.ALL
         first, second, third = dict.fromkeys(self.kept(node), "call->vertices"), {}, {}
         if marks:
-            first["clear_members"] = "call->queue ? call->vertices / 4 + 1 : 0"
-            second["set_members"] = "call->queue ? call->count : 0"
+            wanted = "call->queue && !call->marked"
+            first["clear_members"] = \
+                f"{wanted} ? (call->vertices >> call->members_shift) / 4 + 1 : 0"
+            second["set_members"] = f"{wanted} ? call->count : 0"
         if schedule == "strict" and push and node.input_vset != ir.ALL:
-            first[f"sum_chunks<{op}>"] = "call->queue ? call->count : 0"
+            first[f"sum_chunks<{op}>"] = \
+                "call->queue && call->count > CHUNKS ? call->count : 0"
         if self._checked[node.position]:
             second[f"check<{op}>"] = "call->vertices"
         if schedule == "twc" and blocks is None:
@@ -220,7 +242,7 @@ class CudaCode(ProgramCode):
         """The phases that go through rows; with EdgeBlocking, those of each block."""
         op = f"Edges{self.edges[node.position]}{direction}"
         if blocks is None:
-            return [f"{schedule}<{op}>"]
+            return [f"{schedule}<{op}>", *([f"pieces<{op}>"] if schedule == "spread" else [])]
         op += f"blocks{blocks}"
         more = ["empty_buckets", f"classify<{op}>"] if schedule == "twc" else []
         return [*more, f"{schedule}<{op}>"]

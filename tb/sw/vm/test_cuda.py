@@ -100,10 +100,11 @@ def text(program, *chosen):
         "INLINE word checked")[2]
 
 
-def fused(program):
-    """The program with fusion asked for where a loop can be fused."""
+def fused(program, wanted=True):
+    """The program with fusion asked for where a loop can be fused, or with no fusion."""
     found = analysed(program, after=CHOSEN)
-    return changed(found, lambda node: marked(node, needs_fusion=node.metadata["can_fuse"])
+    return changed(found, lambda node: marked(
+        node, needs_fusion=wanted and node.metadata["can_fuse"])
                    if isinstance(node, ir.WhileLoop | ir.ForLoop) else node)
 
 
@@ -223,14 +224,15 @@ def test_phases(name, chosen, phases):
     assert found == phases
 
 
-@pytest.mark.parametrize("name, schedule, begins, waits", [
-    ("mis", "etwc", False, False), ("mis", "twc", True, False), ("bfs", "etwc", True, True)])
-def test_status(name, schedule, begins, waits):
-    """The status is cleared where an operator reports in it, or counts its buckets; the host waits
-    only for a report."""
+@pytest.mark.parametrize("name, schedule, clears, waits", [
+    ("mis", "etwc", False, False), ("mis", "twc", True, False), ("bfs", "twc", False, True),
+    ("pagerank", "etwc", False, False)])
+def test_status(name, schedule, clears, waits):
+    """The host waits only for a result, with which the status is cleared; without one the buckets
+    are, and a fault stays."""
     lines = text(find(name), (schedule, "push")).partition(f"edges_0_{schedule}_push(")[2]
     lines = lines.partition("}")[0]
-    assert ("begin(*call);" in lines, "end(*call, status);" in lines) == (begins, waits)
+    assert ("clear_buckets(*call);" in lines, "end(*call, status);" in lines) == (clears, waits)
     assert ("return go_on(status);" in lines) != waits
 
 
@@ -242,9 +244,12 @@ def test_fused_text():
     assert found.count("__global__") == 1
     # Both directions where nobody chose, and no kernel where nobody asked.
     found = cuda.generate(fused(find("bfs")), ()).text
-    assert "if (grid.pulls())" in found and "grid.run<collect>()" in found
+    assert "if (grid.pulls(16))" in found and "grid.run<collect>()" in found
+    assert "large()) return" not in found
+    # Only short rounds where nobody asked, and none where somebody chose.
     plain = analysed(find("bfs"), after=CHOSEN)
-    assert "kernel_loop" not in cuda.generate(plain, ()).text
+    assert "large()) return" in cuda.generate(plain, ()).text
+    assert "kernel_loop" not in cuda.generate(plain, (), "wm").text
 
 
 # Compilation
@@ -373,6 +378,26 @@ def test_errors(name, schedule, direction):
 
 
 @on_gpu
+@pytest.mark.parametrize("last", [
+    ["    vertices.apply(add)"], ["    few = vertices.where(large)"],
+    ["    vertices.apply(add)", "    vertices.apply(add)", "    left = left - 5",
+     "    few = vertices.where(large)"]])
+def test_later_errors(last):
+    """The host goes on behind an operator without a result, and hears of its fault later: before
+    those of operators that come later, whatever their place in the program, and before an error of
+    its own."""
+    program = small_program(
+        "b = vector(uint, 1)", "def add(v):", "    a[v] = a[v] + 1431655765", "def take(v):",
+        "    b[v] = 9 - b[v] * 7", "def large(v):", "    return a[v] > left", "left = 2",
+        "while left > 0 - 9:", "    vertices.apply(take)", "    vertices.apply(add)",
+        "    left = left - 1", *last, "    vertices.apply(add)", output="a, b")
+    graph = random_graph(40, 90, 1)
+    wanted = outcome(lambda: reference.run(program, graph))
+    assert isinstance(wanted[0], type), wanted
+    assert outcome(lambda: cuda.run(program, graph)) == wanted
+
+
+@on_gpu
 @variants
 @pytest.mark.parametrize("delta", [1, 500, 4000])
 @pytest.mark.sample(3)
@@ -393,12 +418,13 @@ QUEUES = small_program(
 
 
 @on_gpu
-def test_queues():
+def test_queues(monkeypatch):
     """Each queue has its own threshold and width. A run asks the GPU for the same kernels, copies
     and clears whether it is the machine's first or not: a fused loop for one kernel."""
+    monkeypatch.setattr("sw.vm.cuda.text._RUNTIME", Runtime("LATE = 1", "LATE = 1000"))
     graph = random_graph(300, 1500, 3).weighted(3000, 5)
     wanted, asked = reference.run(QUEUES, graph), []
-    for program in (QUEUES, fused(QUEUES)):
+    for program in (fused(QUEUES, False), fused(QUEUES), QUEUES):
         program = analysed(program, after=CHOSEN)
         machine = cuda.CudaMachine(program, graph)
         for _ in range(2):
@@ -406,13 +432,16 @@ def test_queues():
             for name, words in wanted.outputs.items():
                 np.testing.assert_array_equal(found.outputs[name], words, err_msg=name)
             asked.append((machine.kernels, machine.transfers))
-    assert asked == [(214, 220)] * 2 + [(1, 1)] * 2
+    assert asked == [(308, 0)] * 2 + [(1, 1)] * 4
 
 
 def test_what_a_call_asks_for():
     """Kernels and transfers of a machine are those of its own calls."""
     class Library:
         kernels, transfers = 5, 7
+
+        def busy(self):
+            return True
 
         def asked(self):
             return types.SimpleNamespace(kernels=self.kernels, transfers=self.transfers)
@@ -422,6 +451,7 @@ def test_what_a_call_asks_for():
 
     machine = cuda.CudaMachine.__new__(cuda.CudaMachine)
     machine._library, machine.seconds, machine.kernels, machine.transfers = Library(), 0.0, 0, 0
+    machine._call = types.SimpleNamespace(order=0)
     for times in (1, 2):
         machine._timed("operator")
         assert (machine.kernels, machine.transfers) == (2 * times, 3 * times)
@@ -448,7 +478,7 @@ def test_chosen():
 
     def chosen(vset, asked=machine):
         choice, direction = asked.chosen(node, vset)
-        return choice.schedule, direction
+        return choice.schedule(direction), direction
 
     assert chosen(every) == ("etwc", "pull")
     machine.start(0, {"depth": np.full(640, 5, np.uint32), "parent": np.zeros(640, np.uint32)})
@@ -458,16 +488,16 @@ def test_chosen():
     machine.store("depth", 0, 5)
     machine.store("depth", 9, 2**32 - 1)
     leaf = machine.where(unvisited, every, {})
-    assert (leaf.count, leaf.arcs, *chosen(leaf)) == (1, 1, "etwc", "push")
-    # The arcs of other sets are not known.
-    assert chosen(machine.make_set(range(41))) == ("etwc", "pull")
-    assert chosen(machine.make_set(range(40))) == ("etwc", "push")
+    assert (leaf.count, leaf.arcs, *chosen(leaf)) == (1, 1, "strict", "push")
+    # More than one of 16 arcs, if an edge may end its row.
+    assert chosen(machine.make_set(range(1, 81))) == ("etwc", "pull")
+    assert chosen(machine.make_set(range(1, 80))) == ("strict", "push")
     program = analysed(scheduled(find("bfs"), "wm,push"), after=CHOSEN)
     assert chosen(every, cuda.CudaMachine(program, graph)) == ("wm", "push")
     program = analysed(scheduled(find("bfs"), "push | pull,edge_only when "
                                  "input_vertexset_size>=0.5"), after=CHOSEN)
     both, node = cuda.CudaMachine(program, graph), operator(program)
-    assert chosen(machine.make_set(range(319)), both) == ("etwc", "push")
+    assert chosen(machine.make_set(range(319)), both) == ("strict", "push")
     assert chosen(machine.make_set(range(320)), both) == ("edge_only", "pull")
     asked = cuda.CudaMachine(program, graph, "vertex_based", "push")
     assert chosen(every, asked) == ("vertex_based", "push")
@@ -609,6 +639,28 @@ def test_fused_errors(name):
     for direction in ("push", "pull"):
         assert outcome(lambda direction=direction: cuda.run(
             fused(program), graph, "etwc", direction)) == wanted
+
+
+@on_gpu
+@pytest.mark.parametrize("name", ["bfs", "sssp", "bc"])
+def test_short_rounds(name):
+    """A kernel takes up rounds of small sets, and the host performs the others."""
+    # A path to a star and away from it.
+    hub = np.arange(60, 260)
+    program, graph = find(name), Graph(
+        320, [*range(59), *np.full(200, 59), *hub, *range(260, 319)],
+        [*range(1, 60), *hub, *np.full(200, 260), *range(261, 320)]).weighted(3, 1)
+    ready = analysed(program, after=CHOSEN)
+    machine, parts = cuda.CudaMachine(ready, graph), []
+    machine._call.most = 80
+    rounds, edges = machine.rounds, machine.edges
+    machine.rounds = lambda *given: parts.append(rounds(*given)) or parts[-1]
+    machine.edges = lambda *given: parts.append("host") or edges(*given)
+    found, wanted = perform(ready, graph, machine, {}), reference.run(program, graph)
+    assert found.operators == wanted.operators
+    for vector, words in wanted.outputs.items():
+        np.testing.assert_array_equal(found.outputs[vector], words, err_msg=vector)
+    assert "host" in parts and any(isinstance(each, int) for each in parts), parts
 
 
 @on_gpu

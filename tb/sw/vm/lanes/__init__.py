@@ -21,6 +21,9 @@ _CHANGES = [
                                                    "places); });"),
     (r'asm volatile\("mov.u64 %0, %globaltimer;" : "=l"\((\w+)\)\);',
      r"\1 = lanes::nanoseconds();"),
+    (r'asm volatile\("red.release.*?;\n', "++*place;\n"),
+    (r'asm volatile\("ld.acquire.*?;\n', "found = *place;\n"),
+    (r'asm\("ld.global.nc.*?;\n', "found = *place;\n"),
     (r"int error = cudaOccupancy\w*\(.*?;", "int error = 0; fitting = 1;"),
     (r"void \*arguments\[\] = .*?;", "")]
 

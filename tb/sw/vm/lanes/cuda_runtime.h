@@ -122,7 +122,7 @@ template <class Value, class Change> Value atomic(Value *place, Change change) {
 
 static inline void __syncthreads() { lanes::wait(lanes::AT_CTA); }
 static inline void __syncwarp() { lanes::wait(lanes::AT_WARP); }
-static inline void __threadfence() {}
+static inline void __threadfence_system() {}
 static inline unsigned __activemask() { return 1u << threadIdx.x % lanes::SIZE; }
 static inline int __popc(unsigned bits) { return __builtin_popcount(bits); }
 static inline int __ffs(unsigned bits) { return __builtin_ffs(bits); }
@@ -174,12 +174,13 @@ using std::min;
 // The host's side
 
 typedef int cudaError_t;
-enum { cudaDevAttrMultiProcessorCount, cudaMemcpyDefault, cudaMemcpyDeviceToHost };
+enum { cudaErrorNotReady = 600, cudaDevAttrMultiProcessorCount, cudaMemcpyDefault, cudaMemcpyDeviceToHost };
 
 static inline int cudaGetDevice(int *device) { return *device = 0; }
 static inline int cudaDeviceGetAttribute(int *found, int, int) { return *found = 1, 0; }
 static inline int cudaGetLastError() { return 0; }
 static inline int cudaStreamSynchronize(int) { return 0; }
+static inline int cudaStreamQuery(int) { return 0; }
 static inline const char *cudaGetErrorString(int) { return "no error"; }
 static inline int cudaMalloc(void **place, uint64_t bytes) {
     *place = malloc(bytes);
