@@ -208,12 +208,10 @@ class Coalescer(wiring.Component):
         # Each bank serves an entry.
         holds = Signal()                        # a pass waits to be taken
         advance = Signal(config.l1_banks)       # a pass of the bank leaves
-        turns = [self._turn(m, entries, bank, place) for bank in range(config.l1_banks)]
-        # A FENCE goes to all banks at once.
-        may_fence = [Const(1)] * depth
-        if config.l1_banks > 1:
-            may_fence = [Cat(turn[number] for turn in turns).all() & ~(holds | self.asking)
-                         for number in range(depth)]
+        turns = [Signal(depth, name=f"turn_{bank}", init=1) if depth > 1 else Const(1)
+                 for bank in range(config.l1_banks)]
+        # A FENCE goes to all banks at once: a bank that has not come to it has a pass that waits.
+        may_fence = ~(holds | self.asking) if config.l1_banks > 1 else Const(1)
         served, more, held = [], [], []
         for bank, turn in enumerate(turns):
             serving, goes = self._choose(m, entries, bank, turn, may_fence)
@@ -223,6 +221,9 @@ class Coalescer(wiring.Component):
             served.append(Mux(leaves, lanes, 0))
             more.append(Mux(leaves, serving.leaves_lanes, 1))
             held.append(waits)
+            if depth > 1:
+                here = Cat(entry.present[bank] & its for entry, its in zip(entries, turn)).any()
+                self._pass_on(m, entries, bank, place, turn, here & more[bank])
         conflicts = []
         for number, entry in enumerate(entries):
             mine = [turn[number] for turn in turns]
@@ -281,26 +282,26 @@ class Coalescer(wiring.Component):
             m.d.sync += entry.working.eq(~fails)
         with m.Elif(entry.done):
             m.d.sync += entry.working.eq(0)
-    def _turn(self, m, entries, bank, place):
-        """For each entry, whether it is the oldest of which a bank has lanes left."""
-        if len(entries) == 1:
-            return [Const(1)]
-        turn = Signal(len(entries), name=f"turn_{bank}")
-        # The entry that the next instruction takes is the oldest, if an instruction is there.
-        with m.Switch(place):
-            for first in range(len(entries)):
-                order = [*range(first, len(entries)), *range(first)]
-                with m.Case(first):
-                    m.d.comb += [turn[number].eq(entries[number].present[bank] & ~Cat(
-                        entries[older].present[bank] for older in order[:behind]).any())
-                                 for behind, number in enumerate(order)]
-        return list(turn)
+
+    def _pass_on(self, m, entries, bank, place, turn, stays):
+        """Give a bank's turn to the oldest other entry of which the bank has lanes left, unless it
+        ``stays``. If there is none, to the entry that the next instruction takes."""
+        with m.If(~stays):
+            m.d.sync += turn.eq(1 << place)
+            # The entry that the next instruction takes is the oldest, if an instruction is there.
+            with m.Switch(place):
+                for first in range(len(entries)):
+                    order = [*range(first, len(entries)), *range(first)]
+                    with m.Case(first):
+                        for number in reversed(order):
+                            with m.If(entries[number].present[bank] & ~turn[number]):
+                                m.d.sync += turn.eq(1 << number)
 
     def _choose(self, m, entries, bank, turn, may_fence):
         """What a bank serves, and whether a pass may leave."""
         choices = [entry.serving(bank) for entry in entries]
-        goes = [entry.present[bank] & its & ((entry.operation.op != MemOp.FENCE) | may)
-                for entry, its, may in zip(entries, turn, may_fence)]
+        goes = [entry.present[bank] & its & ((entry.operation.op != MemOp.FENCE) | may_fence)
+                for entry, its in zip(entries, turn)]
         if len(entries) == 1:
             return choices[0], goes[0]
         end = f"_at_{bank}"
