@@ -26,7 +26,7 @@ def options():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0], epilog="Every answer "
                                      "is compared with a dictionary in Python.")
     parser.add_argument("--preset", default="default", metavar="NAME",
-                        help="hardware to start from: tiny, fpga, default or paper (default)")
+                        help="hardware to start from: tiny, fpga, baseline, default, paper")
     parser.add_argument("--set", action="append", default=[], metavar="FIELD=VALUE",
                         help="change a field of the preset, such as cores=2; may be repeated")
     parser.add_argument("--schedules", default="vm,wm,em,weaver", metavar="A,B",

@@ -467,7 +467,10 @@ PRESETS = {
         HardwareConfig(name="fpga", warps=8, threads=8, imem_bytes=1 << 13, local_bytes=1 << 13,
                        l1_bytes=1 << 14, l1_ways=1, l1_mshrs=8, load_queue=8, l2_bytes=0,
                        l2_mshrs=8, memory_bytes=1 << 25, divider="none", pipeline="long"),
-        HardwareConfig(name="default", warps=8, threads=16),
+        # The plainest machine: one bank, an atomic word at a time, and the Weaver of its paper.
+        HardwareConfig(name="baseline", warps=8, threads=16),
+        HardwareConfig(name="default", warps=8, threads=16, l1_banks=4, atomic_words="line",
+                       graphpeg_filter=True),
         HardwareConfig(name="paper", cores=6, warps=32, threads=32, l1_bytes=1 << 15,
                        l2_bytes=1 << 20, l2_banks=4, weaver_entries=512),
         # A slice of a data-centre GPU, with its memory (sim/memories.py).

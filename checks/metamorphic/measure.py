@@ -82,7 +82,7 @@ def measured(graph: Graph, schedule: str, names, variants: int, seed: int = 0,
     functional : bool
         On the functional simulator, whose cost is instructions.
     """
-    config = equip(preset("default"), [schedule])
+    config = equip(preset("baseline"), [schedule])
     target = Target(config, functional=functional)
     with tempfile.TemporaryDirectory() as folder, target.device() as device:
         for name in names:

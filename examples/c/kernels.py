@@ -2,8 +2,8 @@
 
 From the project's folder::
 
-    PYTHONPATH=. .venv/bin/python examples/c/kernels.py --preset default
-    PYTHONPATH=. .venv/bin/python examples/c/kernels.py --preset default --floats full
+    PYTHONPATH=. .venv/bin/python examples/c/kernels.py --preset baseline
+    PYTHONPATH=. .venv/bin/python examples/c/kernels.py --preset baseline --floats full
 """
 
 import argparse

@@ -36,12 +36,12 @@ from .statements import PartLines
 __all__ = ["emitted"]
 
 
-#: Nodes of a part. Measured on preset ``default``: with 64, one in twenty cycles a second less;
+#: Nodes of a part. Measured on preset ``baseline``: with 64, one in twenty cycles a second less;
 #: with 256 as many.
 SIZE = 128
 
 #: Values that change are stored and marked without a branch if at most so many words are marked,
-#: and so many values stored. Measured on preset ``default``: 1.08 of the speed of branches.
+#: and so many values stored. Measured on preset ``baseline``: 1.08 of the speed of branches.
 FEW_MARKS, FEW_STORES = 2, 8
 
 #: Marks of parts in a word. Code has shorter constants of 32 bits: 8 % fewer of its lines are

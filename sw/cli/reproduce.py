@@ -52,7 +52,7 @@ class _Options:
     preset: Annotated[str | None, typer.Option(
         "--preset", metavar="NAME", help=f"Hardware to start from: {', '.join(PRESETS)}.",
         rich_help_panel="Hardware",
-        show_default="default; ranking: gpu; sparseweaver with --large: paper")] = None
+        show_default="baseline; ranking: gpu; sparseweaver with --large: paper")] = None
     set_: options.Set = None
     dram: options.Dram = None
     gpu: Annotated[str | None, typer.Option(

@@ -117,7 +117,7 @@ def test_a_combination_is_what_a_run_says(tmp_path):
                           "frontier=own")
     each = next(each for each in found["combinations"]
                 if each["schedule"] == "weaver" and each["format"] == "csr")
-    device = Device.functional(preset("default").replace(gather="none"))
+    device = Device.functional(preset("baseline").replace(gather="none"))
     with pytest.raises(UserError) as error:
         device.run(each["algorithm"], load("karate", weights=3), schedule="weaver",
                    direction=each["direction"])

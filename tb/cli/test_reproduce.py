@@ -45,7 +45,7 @@ def test_list(capsys):
         assert words in text
 
 
-@pytest.mark.parametrize("arguments, name", [([], "default"), (["--large"], "paper"),
+@pytest.mark.parametrize("arguments, name", [([], "baseline"), (["--large"], "paper"),
                                              (["--large", "--preset", "tiny"], "tiny")])
 def test_the_hardware_of_large_runs(tmp_path, arguments, name):
     """SparseWeaver's large runs have the paper's hardware, unless the user names another."""

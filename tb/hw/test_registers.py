@@ -57,5 +57,5 @@ def test_refused_stacks(stack):
     (16, {"dram_reads": 5, "dram_bytes_read": 128, "dram_bytes_written": 32}, 2.5),
     (16, {"dram_reads": 5, "dram_writes": 2}, 7)])
 def test_lines_of_memory(sector_bytes, counters, lines):
-    config = preset("default").replace(sector_bytes=sector_bytes)     # lines of 64 bytes
+    config = preset("baseline").replace(sector_bytes=sector_bytes)     # lines of 64 bytes
     assert registers.memory_lines(counters, config) == lines

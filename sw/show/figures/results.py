@@ -57,7 +57,7 @@ COMMAND = "./graphloom docs --record"
 def columns() -> dict:
     """{name in the figure: pairs of a schedule and the hardware that it runs on}. The fastest pair
     counts."""
-    config = preset("default")
+    config = preset("baseline")
     software = [each for name in known_schedules.names() if known_schedules.in_software(name)
                 for each in _OPTIONS.get(name, (name,))]
     of_scu = [name for name in known_schedules.names() if known_schedules.make(name).needs_scu]
@@ -95,7 +95,7 @@ def _commit(root):
 
 
 def measure(root, jobs=1, chosen=None) -> str:
-    """Run the cases on preset ``default`` and give the record as text.
+    """Run the cases on preset ``baseline`` and give the record as text.
 
     Parameters
     ----------
@@ -111,7 +111,7 @@ def measure(root, jobs=1, chosen=None) -> str:
     RuntimeError
         If a run fails.
     """
-    config = preset("default")
+    config = preset("baseline")
     batch = Batch(cases() if chosen is None else chosen, config, DramConfig())
     batch.run(Processes(jobs), lambda case, record, done, total: None)
     rows = []
@@ -152,5 +152,5 @@ def draw(text) -> str:
         plots.append(Plot(title, "speedup over the\nbest software", tuple(GRAPHS),
                           {name: tuple(best / own for best, own in zip(rival, values))
                            for name, values in series.items()}, reference=1.0))
-    return svg(plots, "Cycles of the best software over those of each unit, preset default",
+    return svg(plots, "Cycles of the best software over those of each unit, preset baseline",
                colours=of_series(plots[0].series))

@@ -57,7 +57,7 @@ class Paper:
     title = None
     source = None
     figures = ()
-    preset = large = "default"
+    preset = large = "baseline"
     beside = "paper"
 
     @classmethod

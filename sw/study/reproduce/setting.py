@@ -59,7 +59,7 @@ _KARATE = GraphChoice("karate", "karate", undirected=False, counts=False)
 #: The generated graphs of each field of :class:`Setting`, and the larger ones.
 _GENERATED = {
     # Graphs so small that a run takes seconds. Most have twice the vertex values that the L1 of
-    # preset `default` holds: a skewed graph, communities that contain most or half of the edges,
+    # preset `baseline` holds: a skewed graph, communities that contain most or half of the edges,
     # few large communities, a graph without structure, a road, and the smallest of all.
     "simulated": (
         (_rmat(13, 8), _community("community", 8192, 65536, 64, 0.1),

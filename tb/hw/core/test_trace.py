@@ -19,7 +19,7 @@ from sim.trace import Tracer, dtypes, record_words
 @pytest.mark.parametrize("warps, threads", [(1, 1), (2, 4), (4, 1), (8, 8), (32, 32)])
 def test_layout(warps, threads):
     """Each part has the place that the harness reads, and each field the place that numpy reads."""
-    config = preset("default").replace(warps=warps, threads=threads)
+    config = preset("baseline").replace(warps=warps, threads=threads)
     layout, kinds = trace_layout(config), dtypes(config)
     header, at = 16, 32
     for part, stream in (("state", "state"), ("issue", "issue"), ("access", "access"),

@@ -172,6 +172,6 @@ def test_units(gather):
     graph = random_graph(80, 240, 3).weighted(9)        # some vertices have no edges
     schedule = "graphpeg" if gather == "graphpeg" else "weaver"
     for cores, algorithm in itertools.product((1, 3), ("bfs", "sssp", "pagerank", "cc")):
-        config = preset("default").replace(gather=gather, cores=cores, imem_bytes=1 << 15)
+        config = preset("baseline").replace(gather=gather, cores=cores, imem_bytes=1 << 15)
         with Device.functional(config) as device:
             assert device.run(algorithm, graph, schedule=schedule).verified

@@ -25,7 +25,7 @@ from sw.lang import programs
 
 
 GRAPH = load("road:side=8,seed=1,longest=9")
-CONFIG = preset("default")
+CONFIG = preset("baseline")
 
 
 def task(algorithm, **plan):

@@ -7,7 +7,7 @@ from hw.gather.variants import VARIANTS
 from sw.compile import schedules
 
 
-DEFAULT = preset("default")
+DEFAULT = preset("baseline")
 
 
 def chosen(config=DEFAULT, said=()):
@@ -22,7 +22,7 @@ def test_compared():
     assert own == {name for name, unit in VARIANTS.items() if unit.compared}
     assert any(config.scu for _, config in found)
     assert all(config == DEFAULT for name, config in found if schedules.in_software(name))
-    assert all(config.replace(gather=DEFAULT.gather, scu=0, name="default") == DEFAULT
+    assert all(config.replace(gather=DEFAULT.gather, scu=0, name=DEFAULT.name) == DEFAULT
                for _, config in found)
     assert [config == DEFAULT for _, config in found] == sorted(
         (config == DEFAULT for _, config in found), reverse=True)

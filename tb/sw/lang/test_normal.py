@@ -400,7 +400,7 @@ def test_machine_words(name, monkeypatch):
                                   if key != "normal"}):
         monkeypatch.setattr(passes, "PASSES", steps)
         algorithms._named.cache_clear()
-        words += [[list(Device.functional(preset("default")).plan(
+        words += [[list(Device.functional(preset("baseline")).plan(
             name, graph, schedule=schedule, direction=direction).program.words)
             for schedule, direction in (("vm", "push"), ("weaver", "pull"))]]
     algorithms._named.cache_clear()

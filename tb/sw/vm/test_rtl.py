@@ -88,7 +88,7 @@ def test_programs(name, schedule):
         turn += 1
         kind = kinds[turn % len(kinds)]
         try:
-            run(NAMES[name], schedule, "default", direction=direction,
+            run(NAMES[name], schedule, "baseline", direction=direction,
                 format=FORMATS.get(kind, kind))
         except UserError as error:
             # A program of several operators and a schedule of several passes is long.
@@ -106,7 +106,7 @@ def test_units(unit):
 def test_filtered_queues(schedule):
     """Queues of a schedule that are shorter in a later superstep."""
     for name in ("mis", "bc", "kcore"):
-        run(name, schedule, "default", direction="pull", changes={"imem_bytes": 1 << 16})
+        run(name, schedule, "baseline", direction="pull", changes={"imem_bytes": 1 << 16})
 
 
 def test_gathered_words():
@@ -492,5 +492,5 @@ def test_edges_that_fill_up_a_block_do_nothing(text, direction, tmp_path):
     path = tmp_path / "own.py"
     path.write_text(text)
     graph = Graph(7, [0, 1, 2, 3, 4], [1, 2, 3, 4, 5], None)
-    with Device.functional(preset("default"), max_cycles=200_000) as device:
+    with Device.functional(preset("baseline"), max_cycles=200_000) as device:
         assert device.run(str(path), graph, schedule="em", direction=direction).verified

@@ -11,14 +11,14 @@ _SEVERAL = {"cores": 2, "l2_banks": 2, "scu": 4}
 
 
 def shown(several=False):
-    """The configuration whose numbers a picture gives: preset ``default``.
+    """The configuration whose numbers a picture gives: preset ``baseline``.
 
     Parameters
     ----------
     several : bool
         Whether there are two cores, two banks and an SCU.
     """
-    return preset("default").replace(**_SEVERAL if several else {})
+    return preset("baseline").replace(**_SEVERAL if several else {})
 
 
 def narrow(several=False):

@@ -36,7 +36,7 @@ GRAPHS = ("rmat:scale=5,degree=5,seed=3,weights=20",
 def run(text, path, on, schedule="vm", cores=1, seed=0, **choices):
     """The result by the device, compared with the interpreter's."""
     path.write_text(text)
-    config = equip(preset("default"), [schedule]).replace(cores=cores)
+    config = equip(preset("baseline"), [schedule]).replace(cores=cores)
     if schedule == "graphpeg":
         config = config.replace(gather="graphpeg")
     given = {"source": "hub"} if "source:" in text else {}
@@ -110,7 +110,7 @@ def test_unit_lists(name, lists, cores, tmp_path):
     """Units keep the sets of any operators; two sets of a kernel are too many."""
     path, text = tmp_path / "text.py", TEXTS[name][1]
     path.write_text(text)
-    config = equip(preset("default"), ["graphpeg"]).replace(cores=cores, gather="graphpeg")
+    config = equip(preset("baseline"), ["graphpeg"]).replace(cores=cores, gather="graphpeg")
     given = {"source": "hub"} if "source:" in text else {}
     with Device.functional(config, seed=cores) as device:
         choices = {"schedule": f"graphpeg:lists={lists}", "direction": "push",
@@ -148,7 +148,7 @@ def test_same_words(name, tmp_path, monkeypatch):
     path.write_text(text)
     graph = load(GRAPHS[0])
     for schedule, direction, choices in PLANS[:8]:
-        device = Device.functional(equip(preset("default"), [schedule]))
+        device = Device.functional(equip(preset("baseline"), [schedule]))
         words = [list(device.plan(program, graph, schedule=schedule, direction=direction,
                                   source="hub", **choices).program.words)
                  for program in (shipped, str(path))]

@@ -30,7 +30,7 @@ def test_the_record_has_all_runs():
             for name, pairs in results.columns().items():
                 assert any((algorithm, graph, schedule, config.name) in ran
                            for schedule, config in pairs), (algorithm, graph, name)
-    assert record["command"] == "./graphloom docs --record" and record["preset"] == "default"
+    assert record["command"] == "./graphloom docs --record" and record["preset"] == "baseline"
     assert len(record["commit"]) == 40
 
 

@@ -93,7 +93,7 @@ def _result(plan, schedule, **more):
 
 
 def _compared(*results, **more):
-    config = preset("default").replace(cores=2, gather="fsm", scu=4)
+    config = preset("baseline").replace(cores=2, gather="fsm", scu=4)
     results = results or (
         _result("bfs schedule=vm", "vm"), _result("bfs", "weaver"),
         _result("bfs", "weaver", configuration={"gather": "stream", "scu": 0}),

@@ -32,7 +32,7 @@ def test_rates(name, optimized):
         assert figure.rate > 0.95
 
 
-@pytest.mark.parametrize("config", [preset("tiny"), preset("default"), preset("gpu")],
+@pytest.mark.parametrize("config", [preset("tiny"), preset("baseline"), preset("gpu")],
                          ids=lambda config: config.name)
 def test_programs(config):
     """What is measured, word by word; the hardware, what is counted, and the peak."""

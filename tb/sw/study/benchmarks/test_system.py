@@ -22,7 +22,7 @@ def _run(dram=_DRAM):
 
 
 def test_peak():
-    config = preset("default")
+    config = preset("baseline")
     peaks = [System(config, DramConfig(bytes_per_cycle=each)).peak_bytes
              for each in (8, 32, 64, 128)]
     assert peaks == [8, 32, 64, 64]                 # at most a line of 64 bytes a cycle
@@ -31,7 +31,7 @@ def test_peak():
 def test_keys():
     """The system of a run distinguishes records; the batch's hardware does not."""
     case = _run()
-    assert case.key(_TINY, _DRAM) == case.key(preset("default"), _SLOW)
+    assert case.key(_TINY, _DRAM) == case.key(preset("baseline"), _SLOW)
     assert case.key(_TINY, _DRAM) != _run(_SLOW).key(_TINY, _DRAM)
     assert case.hardware(_TINY) == case.system.config and case.hardware(_TINY).scu == 1
     assert Case("karate", False, Plan("bfs", schedule="vm")).hardware(_TINY) is _TINY
@@ -49,5 +49,5 @@ def test_a_batch_runs_them_on_their_own(tmp_path):
     assert fast["verified"] and slow["cycles"] > fast["cycles"] > 0
     assert fast["cycles"] == sum(map(cycles_of, fast["steps"].values()))
     assert fast["steps"]["expand edges"]["scu_elements"] == 156      # karate has 156 arcs
-    again = Batch(cases[:2], preset("default"), _SLOW, tmp_path / "runs.jsonl")
+    again = Batch(cases[:2], preset("baseline"), _SLOW, tmp_path / "runs.jsonl")
     assert again.records == {case: batch.records[case] for case in cases[:2]}

@@ -20,7 +20,7 @@ from tb.sw.study.reproduce.figures import comparisons_of, stands_a_failure_of_al
 _GRAPHS = (GraphChoice("karate", "karate", undirected=False),
            GraphChoice("one way", "rmat:scale=6,degree=8,seed=1", undirected=False,
                        symmetric=False))
-SETTING = Setting(preset("default"), DramConfig(), simulated=_GRAPHS, wide=_GRAPHS,
+SETTING = Setting(preset("baseline"), DramConfig(), simulated=_GRAPHS, wide=_GRAPHS,
                   stored=_GRAPHS, repeat=3)
 CR2 = reproduce.find("cr2")
 

@@ -16,7 +16,7 @@ from tb.sw.study.reproduce.figures import comparisons_of, from_records, stands_a
 
 _GRAPHS = (GraphChoice("one", "karate", undirected=False),
            GraphChoice("two", "uniform:vertices=9,edges=20"))
-SETTING = Setting(preset("default"), DramConfig(), simulated=(), wide=(), stored=(), brief=_GRAPHS)
+SETTING = Setting(preset("baseline"), DramConfig(), simulated=(), wide=(), stored=(), brief=_GRAPHS)
 PAPER = reproduce.find("graphpeg")
 
 
@@ -32,7 +32,7 @@ def test_every_figure_stands_a_failure_of_all(figure):
 
 def test_the_papers_numbers():
     assert published.OVER == {"Gunrock": (2.8, 7.3), "SEP-Graph": (2.5, 7.0)}
-    assert published.THRESHOLD == preset("default").exchange_threshold
+    assert published.THRESHOLD == preset("baseline").exchange_threshold
 
 
 def test_stand_ins():

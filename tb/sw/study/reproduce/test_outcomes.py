@@ -28,7 +28,7 @@ GRAPHS = (GraphChoice("power", "rmat:scale=6,degree=4,seed=1"),
           GraphChoice("road", "road:side=4,seed=1", undirected=False),
           GraphChoice("karate", "karate", undirected=False, counts=False))
 
-SETTING = Setting(preset("default"), DramConfig(), simulated=GRAPHS, wide=GRAPHS, stored=GRAPHS,
+SETTING = Setting(preset("baseline"), DramConfig(), simulated=GRAPHS, wide=GRAPHS, stored=GRAPHS,
                   brief=GRAPHS, tuned=GRAPHS[:2], skewed=GRAPHS[:2], crossed=GRAPHS[:2],
                   timed=GRAPHS[:2], repeat=2)
 

@@ -52,7 +52,7 @@ def setting(tmp_path):
                 lane_instructions=2 * 10**7, dram_bytes=10**7, l2_atomics=5 * 10**6)
         for graph in ("rmat:scale=8,seed=1", "rmat:scale=8,seed=2", "road:side=9", "karate")
         for algorithm in ALGORITHMS for number, way in enumerate(WAYS)])
-    return Setting(preset("default"), DramConfig(), simulated=(), wide=(), stored=(),
+    return Setting(preset("baseline"), DramConfig(), simulated=(), wide=(), stored=(),
                    ranked=CHOICES, gpu=path)
 
 

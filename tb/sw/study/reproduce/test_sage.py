@@ -18,7 +18,7 @@ from tb.sw.study.reproduce.figures import comparisons_of, from_records, stands_a
 
 _GRAPHS = (GraphChoice("one", "karate", undirected=False),
            GraphChoice("two", "uniform:vertices=9,edges=20"))
-SETTING = Setting(preset("default"), DramConfig(), simulated=(), wide=_GRAPHS, stored=(),
+SETTING = Setting(preset("baseline"), DramConfig(), simulated=(), wide=_GRAPHS, stored=(),
                   brief=_GRAPHS)
 PAPER = reproduce.find("sage")
 
@@ -141,7 +141,7 @@ def test_frontiers():
     assert found["sent"]["by turns"] == [2, 1, 1, 0]
     graph = load("rmat:scale=7,degree=6,seed=1", undirected=True)
     found = Frontiers("rmat:scale=7,degree=6,seed=1", True).measure(graph)
-    with Device.functional(preset("default")) as device:
+    with Device.functional(preset("baseline")) as device:
         result = device.run("bfs", graph, source="hub", schedule="vm")
     depths = result.outputs["depth"]
     arcs = [int(graph.out_degrees[depths == depth].sum()) for depth in range(result.supersteps)]

@@ -17,7 +17,7 @@ from tb.sw.study.reproduce.figures import comparisons_of, from_records, stands_a
 
 _GRAPHS = (GraphChoice("one", "karate", undirected=False),
            GraphChoice("two", "uniform:vertices=9,edges=20"))
-SETTING = Setting(preset("default"), DramConfig(), simulated=(), wide=(), stored=(), repeat=3,
+SETTING = Setting(preset("baseline"), DramConfig(), simulated=(), wide=(), stored=(), repeat=3,
                   brief=_GRAPHS)
 SCU = reproduce.find("scu")
 
@@ -176,7 +176,7 @@ def test_every_step_is_in_a_phase():
     from sw.graph.load import load
     from sw.device import Device
     known = {name for steps in _PHASES.values() for name in steps}
-    config = preset("default").replace(scu=4)
+    config = preset("baseline").replace(scu=4)
     graph = load("rmat:scale=7,degree=8,seed=1", weights=255, undirected=True)
     hub = int(graph.out_degrees.argmax())
     for schedule in ("compact", "scu", "scu-enhanced"):

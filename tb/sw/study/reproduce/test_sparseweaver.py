@@ -23,7 +23,7 @@ from tb.sw.study.reproduce.figures import comparisons_of, from_records, stands_a
 
 _GRAPHS = (GraphChoice("one", "karate", undirected=False),
            GraphChoice("two", "uniform:vertices=9,edges=20"))
-SETTING = Setting(preset("default"), DramConfig(), simulated=(), wide=(), stored=_GRAPHS,
+SETTING = Setting(preset("baseline"), DramConfig(), simulated=(), wide=(), stored=_GRAPHS,
                   brief=_GRAPHS, skewed=_GRAPHS)
 PAPER = reproduce.find("sparseweaver")
 
