@@ -38,7 +38,7 @@ def _overwrites(program, node):
     words, word = known(program.vector(node.vector), facts.Range), int(node.value.value)
     least, most = (words.least, words.most) if words else (0, WORD - 1)
     return {"min": word <= least, "max": word >= most,
-            "or": word | (1 << most.bit_length()) - 1 == word}.get(node.operation, False)
+            "or": word == (1 << most.bit_length()) - 1}.get(node.operation, False)
 
 
 class Relaxation:

@@ -18,7 +18,7 @@ from checks.campaign import functional
 from checks.campaign.machines import Launch
 from hw.config import preset
 from hw.isa import FLOAT_CSRS, INSTRUCTIONS, Csr, MemoryMap, encode
-from hw.operations import BranchOp, Format, MemOp, RoundingMode, Unit, WarpOp
+from hw.operations import BranchOp, FloatDivOp, Format, MemOp, RoundingMode, Unit, WarpOp
 from tb.seeds import draw
 
 
@@ -29,7 +29,10 @@ FIRST_FREE = 5
 #: Words of a core's lanes in each memory, from their address on.
 WORDS = 64
 
-CORNERS = (0, 1, 2, 31, 32, 0x7FFF_FFFF, 0x8000_0000, 0xFFFF_FFFF, 0xFFFF_FFFE)
+#: As floats these are zeros, subnormal numbers, quiet NaNs, and then also infinity, signalling
+#: NaNs, the largest subnormal number and 1.
+CORNERS = (0, 1, 2, 31, 32, 0x7FFF_FFFF, 0x8000_0000, 0xFFFF_FFFF, 0xFFFF_FFFE,
+           0x7F80_0000, 0x7F80_0001, 0xFFBF_FFFF, 0x007F_FFFF, 0x3F80_0000)
 
 
 def config(threads):
@@ -45,6 +48,7 @@ def _ordinary(row):
 
 
 ROWS = [row for row in INSTRUCTIONS if _ordinary(row)]
+FLOATS = [row for row in ROWS if row.unit is Unit.FLOAT or isinstance(row.op, FloatDivOp)]
 BRANCHES = [row for row in INSTRUCTIONS if row.branch not in (BranchOp.NONE, BranchOp.JALR)]
 
 
@@ -116,6 +120,16 @@ def statement(rng, threads):
     if kind == 3:                                       # both sides of a split
         return [encode("split", rd=4, rs1=any_register(rng)),
                 *(instruction(rng, rng.choice(ROWS)) for _ in body), encode("join", rs1=4)]
+    if kind == 4:                                       # a float operation, and its flags
+        row, fields = rng.choice(FLOATS), {"rs1": 5, "rs2": 6, "rs3": 7}
+        if row.rounds:
+            fields["rm"] = rng.choice(list(RoundingMode)).value
+        return [*(encode("lw", rd=register, rs1=1, imm=4 * rng.randrange(WORDS))
+                  for register in (5, 6, 7)),
+                encode("csrrwi", csr=Csr.FFLAGS), encode(row.name, rd=8, **{
+                    name: value for name, value in fields.items()
+                    if name == "rm" or name[2] in row.named}),
+                encode("csrrs", rd=9, csr=Csr.FFLAGS)]
     return body
 
 

@@ -34,6 +34,9 @@ _APART = """if label[src] {} label[dst]:
     {"hook": _APART.format("<"), "needs": "(needs=symmetric)"},
     {"hook": _APART.replace("]:", "] and label[src] != label[dst]:", 1).format("<="),
      "needs": "(needs=symmetric)"},
+    {"hook": """if label[src] >= label[dst] and label[src] != label[dst]:
+    label[label[src]].min(label[dst])
+    differs[src] |= True""", "needs": "(needs=symmetric)"},
     {"hook": _APART.format("<") + """
 if label[src] > label[dst]:
     label[label[src]].min(label[dst])
