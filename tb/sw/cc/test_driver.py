@@ -78,9 +78,10 @@ def test_lanes(name, tmp_path):
     assert lanes(tmp_path, text(name), parted="all", optimisation="z") == right
 
 
-def test_rtl(tmp_path):
-    for name in ("break", "recursion", "lock"):
-        assert lanes(tmp_path, text(name), machine=Device.simulate) == expected(tmp_path, name)
+@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.sample(4)
+def test_rtl(name, tmp_path):
+    assert lanes(tmp_path, text(name), machine=Device.simulate) == expected(tmp_path, name)
 
 
 @pytest.mark.parametrize("source, reason", [
