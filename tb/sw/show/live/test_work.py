@@ -88,6 +88,7 @@ def test_a_user_who_leaves(made):
 
 def test_many_wait(made, monkeypatch):
     """Each piece that waits hears so, and has its turn; more than fit are refused at once."""
+    monkeypatch.setattr(work, "_LINE", 0.001)       # also a quick machine takes longer
     found, lines = [], []
     threads = [threading.Thread(target=lambda number=number: found.append(
         made.do(square, (number,), lines.append)["square"])) for number in range(20)]
