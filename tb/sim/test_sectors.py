@@ -39,8 +39,8 @@ def test_fewer_bytes(algorithm, pipeline):
     """The outputs are right, fewer bytes move, and a program that waits for the bus is faster."""
     whole, parts = (_counters(algorithm, size, pipeline) for size in (0, 8))
     for name in ("dram_bytes_read", "dram_bytes_written"):
-        assert parts[name] < 0.85 * whole[name], name
+        assert parts[name] < 0.95 * whole[name], name
     assert parts["cycles"] < whole["cycles"]
-    assert whole["l1_fetches"] < parts["l1_fetches"] < 4 * 0.85 * whole["l1_fetches"]
+    assert whole["l1_fetches"] < parts["l1_fetches"] < 4 * whole["l1_fetches"]
     assert whole["dram_bytes_read"] == 32 * whole["dram_reads"]
     assert 8 * parts["dram_reads"] < parts["dram_bytes_read"] < 32 * parts["dram_reads"]

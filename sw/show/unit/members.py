@@ -1,5 +1,6 @@
 """What docstrings say about the members of components and the fields of layouts."""
 
+import importlib
 import inspect
 import re
 import sys
@@ -76,7 +77,8 @@ def _object(owner, name):
     owner knows it, or else a module from which that one has a layout or a signature."""
     module, _, last = name.rpartition(".")
     if module:
-        return getattr(sys.modules[module], last)
+        installed = owner.__module__.partition("hw.")[0]    # a package around the rooms
+        return getattr(importlib.import_module(installed + module), last)
     known = vars(sys.modules[owner.__module__])
     makers = [value.__module__ for key, value in known.items()
               if key.endswith(("_layout", "_signature"))]
