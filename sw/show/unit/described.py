@@ -141,8 +141,7 @@ class Described:
         """The instructions that the unit answers, if it is a unit that hands out edges: the
         operation of the request, and what it does."""
         variant = self.config.unit
-        if not any(port.name == "request_op" and port.values.__name__ == "GatherOp"
-                   for port in self.flat.ports if port.values):
+        if variant is None or not any(port.values is GatherOp for port in self.flat.ports):
             return []
         return [{"name": row.name, "op": row.op.name, "number": row.op.value,
                  "reads": [{"1": "request_vid", "2": "request_loc", "3": "request_degree"}[each]
