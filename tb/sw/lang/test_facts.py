@@ -561,3 +561,34 @@ def p(edges: edgeset):
 """), after=tuple(FACTS)[-1])
     node = next(node for node in program.body if getattr(node, "tracking", None))
     assert known(node, facts.Changes).fresh is fresh
+
+
+@pytest.mark.parametrize("value, addresses", [
+    ("p[p[v]]", {"p", "q"}), ("min(q[v], p[v])", {"p", "q"}),
+    ("p[v] if p[v] != q[v] else v", {"p", "q"}), ("p[v] if edges.out_degree(p[v]) > 3 else v",
+                                                  {"p", "q"}),
+    ("p[v] if uint(p[v]) > 3 else v", {"q"}), ("p[v] if uint(q[v]) > 3 else v", {"p"}),
+    ("p[v] if uint(p[v] if x[v] > 1 else v) > 3 else v", {"q"}),
+    ("p[p[v] if uint(min(p[v], q[v])) > 3 else v]", set())])
+def test_addresses(value, addresses):
+    """Words that are only followed, compared and stored may be addresses; words that become
+    numbers, wherever in an expression, may not. Vectors that meet are alike."""
+    program = analysed(read_text(f"""
+@program
+def p(edges: edgeset):
+    p = vector(vertex, lambda v: v)
+    q = vector(vertex, none)
+    x = vector(uint, lambda v: uint(v) % 3)
+
+    def f(v):
+        p[v] = {value}
+
+    def g(v):
+        x[v] = 1 if q[v] == none else 2
+
+    vertices.apply(f)
+    vertices.apply(g)
+    return p, q, x
+"""))
+    assert {vector.name for vector in program.vectors
+            if known(vector, facts.Addressable)} == addresses
