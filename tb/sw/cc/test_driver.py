@@ -100,8 +100,6 @@ def test_rtl(name, tmp_path):
      "in main: calls exit, which no file defines"),
     ('int main(int lane) { __asm__ volatile(".insn r 0x0B, 0, 0, x0, %0, x0" :: "r"(lane)); }',
      "in main: assembly that changes the PC or the lanes"),
-    ('int main(int lane) { __asm__ volatile(".insn r CUSTOM_0, 0, 0, x0, %0, x0" :: "r"(lane)); }',
-     "in main: assembly that changes the PC or the lanes"),
     ('int main(int lane) { __asm__ volatile("j nowhere"); }', "a jump to nowhere"),
     ('int main(int lane) { __asm__ volatile(".word 0xb"); }', "assembly that changes the PC"),
     ('int main(int lane) { __asm__ volatile("1: nop"); }', "in main: assembly with a label"),

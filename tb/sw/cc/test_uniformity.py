@@ -37,6 +37,7 @@ BRANCH = ("beqz\ta5, .L1", "nop", ".L1:", "ret")
       "lw\ta5, 8(sp)  # 4-byte Folded Reload"], False),
     (["sw\ta0, 8(sp)  # 4-byte Folded Spill", "lw\ta5, 8(sp)  # 4-byte Folded Reload"], True),
     (["amoadd.w\ta5, a1, (a2)"], True), ([".insn r 0x0B, 3, 1, a5, a0, x0"], False),
+    ([".insn r CUSTOM_0, 3, 1, a5, a0, x0"], False),
     ([".insn r 0x0B, 7, 1, a5, a1, a2"], True), (["mv\ta5, a1", "add\ta5, a5, a0"], True),
     (["mv\ta5, a0", "mv\ta5, a1"], False), (["call\tunknown", "mv\ta5, a0"], True)])
 def test_sources(lines, differs):
