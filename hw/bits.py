@@ -72,11 +72,12 @@ def highest(m, value, *, name):
     return result
 
 
-def encode(one_hot):
+def encode(one_hot, bits=None):
     """The index of the set bit of a one-hot value; zero if none is set."""
     width = len(one_hot)
+    bits = index_bits(width) if bits is None else bits
     return Cat((one_hot & sum(1 << i for i in range(width) if i >> bit & 1)).any()
-               for bit in range(index_bits(width)))
+               for bit in range(bits))
 
 
 def and_or(one_hot, values):

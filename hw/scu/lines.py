@@ -162,7 +162,7 @@ class TableLines(wiring.Component):
             found.fetches.eq(misses & suitable & ~stale & found.room & ~crowded),
             found.enters.eq(self.look_up & (hit | found.fetches)),
             self.granted.eq(found.enters | (self.blank & found.room)),
-            self.slot.eq(encode(Mux(hit, found.matches, victim))),
+            self.slot.eq(encode(Mux(hit, found.matches, victim), index_bits(self._slots))),
             self.fetched.eq(found.fetches),
         ]
         if self._slots > self._under_way:
@@ -220,7 +220,7 @@ class TableLines(wiring.Component):
                               self.write_line.as_value())),
             write.en.eq(Mux(response.valid, (1 << config.line_words) - 1,
                             Mux(self.release, self.write_words, 0))),
-            read.addr.eq(Mux(found.stores, encode(victim),
+            read.addr.eq(Mux(found.stores, encode(victim, index_bits(self._slots)),
                              self.read_slot)),
             self.readable.eq((slots.arrived & (1 << self.read_slot)).any() & ~found.stores),
             slot_written.eq(Mux(self.release & self.write_words.any(), 1 << self.write_slot, 0)),
@@ -240,7 +240,7 @@ class TableLines(wiring.Component):
     def _ask(self, m, slots, found, read_data):
         """The requests: lines are fetched, written back, or written full of ones."""
         request, asked = self.request, self.request.payload
-        victim_slot = encode(slots.victim)
+        victim_slot = encode(slots.victim, index_bits(self._slots))
         # A second copy of the lines' numbers: reading one number from a memory is cheaper.
         m.submodules.numbers = numbers = Memory(shape=len(self.line), depth=self._slots, init=[])
         number_write, number_read = numbers.write_port(), numbers.read_port(domain="comb")
