@@ -135,6 +135,11 @@ def _main():
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--functional", action="store_true")
     given = parser.parse_args()
+    for kind, asked, known in (("program", given.programs, bases()),
+                               ("schedule", given.schedules, SCHEDULES)):
+        for name in asked.split(","):
+            if name not in known:
+                parser.error(f"there is no {kind} {name!r}; there are {', '.join(known)}")
     graph, checked, exceeding = load(given.graph), 0, 0
     base = None
     print(f"{'program':22}{'schedule':12}{'kind':6}{'cycles':>10}{'launches':>10}  rules")
