@@ -45,6 +45,9 @@ class HardwareUnit:
     #: The fields that the configuration must have for this unit.
     changes: dict[str, Any] = dataclasses.field(default_factory=dict[str, Any])
     clocked: bool = False  #: Whether the clock makes a difference.
+    #: Whose registers its port has: ``"gpu"``, those of the host's map, or ``"scu"``.
+    registers: str = ""
+    programs: bool = False  #: Whether it runs programs, which see the memory map.
 
     def configure(self, config: HardwareConfig) -> HardwareConfig:
         """A configuration with the fields that the unit needs, under the same name."""
@@ -67,7 +70,8 @@ def verilog(flat: FlatPorts, name: str, *, assertions=False, header="") -> str:
     """
     text = emit({name: flat, **flat.black_boxes}, assertions=assertions, header=header)
     for other in flat.black_boxes:
-        text = re.sub(rf"(?<![\w.]){other}\b", f"{name}_core", text)
+        part = f"{name}_{other.removeprefix('graphloom_')}"
+        text = re.sub(rf"(?<![\w.]){other}\b", part, text)
     return text
 
 
@@ -96,9 +100,12 @@ UNITS = {unit.name: unit for unit in (
     HardwareUnit(name="weaver", doc="the configuration's unit that hands out edges", make=_gather),
     *(HardwareUnit(name=name, doc=variant.doc, changes={"gather": name}, make=_gather)
       for name, variant in VARIANTS.items()),
-    HardwareUnit(name="scu", doc="the Stream Compaction Unit", make=_scu),
-    HardwareUnit(name="core", doc="a core with its L1", make=lambda config, _: Core(config)),
-    HardwareUnit(name="gpu", doc="the whole GPU", make=lambda config, _: FlatGpu(config)),
+    HardwareUnit(name="scu", doc="the Stream Compaction Unit", make=_scu,
+                 registers="scu"),
+    HardwareUnit(name="core", doc="a core with its L1", make=lambda config, _: Core(config),
+                 programs=True),
+    HardwareUnit(name="gpu", doc="the whole GPU", make=lambda config, _: FlatGpu(config),
+                 registers="gpu", programs=True),
     HardwareUnit(name="coalescer", doc="the coalescer of a core's loads, stores and atomics",
                  make=lambda config, _: Coalescer(config)),
     HardwareUnit(name="l1", doc="a bank of the L1 data cache", make=lambda config, _: L1(config)),

@@ -152,3 +152,12 @@ def test_overhead(capsys, tmp_path, monkeypatch):
     results.write_text(json.dumps(kept | {"yosys": "older"}))
     assert main([*command, "--unit", next(iter(VARIANTS))]) == 0
     assert len(json.loads(results.read_text())["rows"]) == 1
+
+
+@pytest.mark.parametrize("words", [["verilog"], ["synth", "weaver"]])
+def test_every_unit_is_in_the_help(capsys, words):
+    from hw.units import UNITS as alone
+    from synth.units import UNITS as parts
+    assert main([*words, "--help"]) == 0
+    named = set(re.findall(r"[\w-]+", capsys.readouterr().out))
+    assert named.issuperset(alone if words == ["verilog"] else parts)

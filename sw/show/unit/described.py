@@ -129,9 +129,9 @@ class Described:
     def values(self) -> dict[str, dict[str, int]]:
         """{name of an enumeration: {name: number}}, of all ports and registers."""
         kinds = [port.values for port in self.flat.ports if port.values]
-        if self.unit.name == "scu" or (self.unit.name == "gpu" and self.config.scu):
+        if self.unit.registers and self.config.scu:
             kinds += [scu.ScuOperation, scu.ScuOutput, scu.ScuCompare, scu.ScuError]
-        if self.unit.name == "gpu":
+        if self.unit.registers == "gpu":
             kinds.append(isa.Cause)
         if any(row["op"] == GatherOp.SET.name for row in self.instructions()):
             kinds += [GatherSetting, InputMode, EdgeTest]
@@ -150,10 +150,8 @@ class Described:
 
     def registers(self) -> list[DescribedRegister]:
         """The registers of the unit's register port."""
-        if self.unit.name == "scu":
-            return _of_scu(0)
-        if self.unit.name != "gpu":
-            return []
+        if self.unit.registers != "gpu":
+            return _of_scu(0) if self.unit.registers else []
         flags = {registers.Register.CONTROL: registers.Control,
                  registers.Register.STATUS: registers.Status}
         found = [DescribedRegister(row.name, int(row), access, doc, flags=_flags(flags.get(row)))
@@ -172,7 +170,7 @@ class Described:
     def memory_map(self) -> dict[str, int]:
         """{region: its first address} of what programs see, if the unit runs programs."""
         return {name.lower(): value for name, value in vars(isa.MemoryMap).items()
-                if name.isupper()} if self.unit.name in ("core", "gpu") else {}
+                if name.isupper()} if self.unit.programs else {}
 
     def to_json(self) -> dict:
         """All of it."""

@@ -484,20 +484,24 @@ MEANINGS = {"min": min, "max": max, "+": operator.add, "*": operator.mul,
             "&": operator.and_, "|": operator.or_, "^": operator.xor}
 
 
-@pytest.mark.parametrize("operation", MEANINGS)
-def test_intervals_hold_every_word(operation):
-    program = analysed(read_text("""
+def _of_two_vectors(value):
+    return analysed(read_text(f"""
 @program
 def p(edges: edgeset):
     a = vector(uint, 0)
     b = vector(uint, 0)
 
     def f(v):
-        a[v] = a[v] + b[v]
+        a[v] = {value}
 
     vertices.apply(f)
     return a
 """))
+
+
+@pytest.mark.parametrize("operation", MEANINGS)
+def test_intervals_hold_every_word(operation):
+    program = _of_two_vectors("a[v] + b[v]")
     store, = program.function("f").body
     node = dataclasses.replace(store.value, operation=operation)
     divides = operation in ("//", "%")
@@ -511,18 +515,7 @@ def p(edges: edgeset):
 
 def test_truth():
     """What is certain of a condition: a side may decide alone, and both sides may together."""
-    program = analysed(read_text("""
-@program
-def p(edges: edgeset):
-    a = vector(uint, 0)
-    b = vector(uint, 0)
-
-    def f(v):
-        a[v] = 1 if a[v] > 2 and b[v] > 2 else 0
-
-    vertices.apply(f)
-    return a
-"""))
+    program = _of_two_vectors("1 if a[v] > 2 and b[v] > 2 else 0")
     node = next(part for part in ir.walk(*program.function("f").body)
                 if isinstance(part, ir.Binary) and part.operation == "and")
     sides = {True: (3, 5), False: (0, 2), None: (1, 4)}
