@@ -19,13 +19,14 @@ from sw.lang.graphit import ScheduleOnly
 from sw.lang.reader import program_names, text_of
 from sw.lang.schedule import applied
 from sw.lang.types import LanguageError, Type
+from sw.vm.machines import NAMES
 
 
 __all__ = ["GRAPH", "MACHINES", "TextCheck", "check", "texts"]
 
 
 #: Machines that can be asked: the GraphVMs, and the functional simulator with the RTL's kernels.
-MACHINES = ("reference", "cpu", "cuda", "rtl")
+MACHINES = (*NAMES, "rtl")
 
 #: The graph, if none is given: it has arcs in both directions, so all programs can run on it.
 GRAPH = "rmat:scale=5,degree=4,seed=1"
